@@ -1,0 +1,216 @@
+/**
+ * Every way in which a call or a pool can fail. All are tagged, so `Effect.catchTag` works, and all say what
+ * happened, to which task, and what to do about it.
+ *
+ * @since 0.1.0
+ */
+import * as Data from "effect/Data"
+import type { YieldableError } from "effect/Cause"
+
+/** The shape of `Data.TaggedError(tag)`, written out so that declarations need no inference. */
+interface TaggedBase<Tag extends string> {
+  new <A extends Record<string, unknown>>(props: A): YieldableError & { readonly _tag: Tag } & Readonly<A>
+}
+
+const TaskFailedBase: TaggedBase<"TaskFailed"> = Data.TaggedError("TaskFailed") as TaggedBase<"TaskFailed">
+
+/**
+ * The task's function threw, or its promise was rejected. `error` is what was thrown, whatever it was:
+ * an error with its name, message, stack, cause and own properties, or a plain value such as `undefined`.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class TaskFailed extends TaskFailedBase<{ readonly task: string; readonly error: unknown }> {
+  override get message(): string {
+    const { error } = this
+    return `task "${this.task}" failed: ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`
+  }
+}
+
+const MachineExitedBase: TaggedBase<"MachineExited"> = Data.TaggedError("MachineExited") as TaggedBase<"MachineExited">
+
+/**
+ * The machine (worker) that ran the task ended before the task did: the task called `process.exit` or
+ * `self.close`, ran out of memory, or crashed the thread. The task had started, so it is not run again.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class MachineExited
+  extends MachineExitedBase<{ readonly task: string; readonly machine: number; readonly reason: string }> {
+  override get message(): string {
+    return `machine ${this.machine} ended while it ran task "${this.task}" (${this.reason}); the task may have run in ` +
+      `part and was not started again: retry it if that is safe`
+  }
+}
+
+const MachineStuckBase: TaggedBase<"MachineStuck"> = Data.TaggedError("MachineStuck") as TaggedBase<"MachineStuck">
+
+/**
+ * While the pool closed, a machine neither ended by itself within the grace nor could be terminated.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class MachineStuck
+  extends MachineStuckBase<{ readonly machine: number; readonly task: string | undefined; readonly grace: number }> {
+  override get message(): string {
+    const what = this.task === undefined ? "outside any task" : `in task "${this.task}"`
+    return `machine ${this.machine} is still running ${what}, ${this.grace} ms after the pool began to close, and this ` +
+      `runtime cannot terminate it: call Task.checkpoint() inside long loops`
+  }
+}
+
+const PoolClosedBase: TaggedBase<"PoolClosed"> = Data.TaggedError("PoolClosed") as TaggedBase<"PoolClosed">
+
+/**
+ * The pool was closed before the call could run, or a call was made after it closed.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class PoolClosed extends PoolClosedBase<{ readonly task: string }> {
+  override get message(): string {
+    return `the pool is closed: task "${this.task}" was not run; keep the pool's scope open until its calls have ended`
+  }
+}
+
+const NotSerializableBase: TaggedBase<"NotSerializable"> = Data.TaggedError(
+  "NotSerializable"
+) as TaggedBase<"NotSerializable">
+
+/**
+ * An argument or a result holds something that cannot be sent to another thread. `path` says where, from the
+ * argument list (`args[0].handlers.onClick`) or the result (`result.cache`).
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class NotSerializable
+  extends NotSerializableBase<{ readonly task: string; readonly path: string; readonly reason: string }> {
+  override get message(): string {
+    return `task "${this.task}": ${this.path} cannot be sent to another thread: ${this.reason}`
+  }
+}
+
+const PayloadTooLargeBase: TaggedBase<"PayloadTooLarge"> = Data.TaggedError(
+  "PayloadTooLarge"
+) as TaggedBase<"PayloadTooLarge">
+
+/**
+ * The encoded arguments or result do not fit the pool's arena, even when it is empty. Sizes are in bytes.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class PayloadTooLarge
+  extends PayloadTooLargeBase<{ readonly task: string; readonly bytes: number; readonly limit: number }> {
+  override get message(): string {
+    return `task "${this.task}": a payload of ${this.bytes} bytes does not fit (limit ${this.limit}): open the pool with a ` +
+      `larger "arena", or pass a view on a SharedArrayBuffer, which is sent by reference`
+  }
+}
+
+const TaskNotFoundBase: TaggedBase<"TaskNotFound"> = Data.TaggedError("TaskNotFound") as TaggedBase<"TaskNotFound">
+
+/**
+ * The machine imported the task's module and did not find the task in it, or could not import the module.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class TaskNotFound
+  extends TaskNotFoundBase<{ readonly task: string; readonly module: string; readonly reason: string }> {
+  override get message(): string {
+    return `task "${this.task}" was not found in ${this.module}: ${this.reason}`
+  }
+}
+
+const DeadlockBase: TaggedBase<"Deadlock"> = Data.TaggedError("Deadlock") as TaggedBase<"Deadlock">
+
+/**
+ * The task waits for something that can never happen. `waits` lists who waits on what.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class Deadlock extends DeadlockBase<{ readonly task: string; readonly waits: ReadonlyArray<string> }> {
+  override get message(): string {
+    return `task "${this.task}" can never go on: ${this.waits.join("; ")}`
+  }
+}
+
+const InvalidOptionsBase: TaggedBase<"InvalidOptions"> = Data.TaggedError(
+  "InvalidOptions"
+) as TaggedBase<"InvalidOptions">
+
+/**
+ * A pool was opened with an option that makes no sense, such as zero or a fractional number of workers.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class InvalidOptions
+  extends InvalidOptionsBase<{ readonly option: string; readonly value: unknown; readonly expected: string }> {
+  override get message(): string {
+    return `option "${this.option}" must be ${this.expected}, not ${String(this.value)}`
+  }
+}
+
+const MachineStartFailedBase: TaggedBase<"MachineStartFailed"> = Data.TaggedError(
+  "MachineStartFailed"
+) as TaggedBase<"MachineStartFailed">
+
+/**
+ * A machine (worker) could not be started: its code failed to load, the runtime refused, or it did not become
+ * ready in time. `reason` holds what the runtime said.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class MachineStartFailed
+  extends MachineStartFailedBase<{ readonly machine: number; readonly reason: string }> {
+  override get message(): string {
+    return `machine ${this.machine} could not be started: ${this.reason}`
+  }
+}
+
+const MissingGuardBase: TaggedBase<"MissingGuard"> = Data.TaggedError("MissingGuard") as TaggedBase<"MissingGuard">
+
+/**
+ * A pool was opened by a module while a machine imported it. Machines import the modules that hold their tasks,
+ * the entry script too when tasks live there, so opening a pool at top level would start pools without end.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class MissingGuard extends MissingGuardBase<{ readonly module: string }> {
+  override get message(): string {
+    return `a pool was opened while a machine imported ${this.module}: machines import the modules that hold tasks, so ` +
+      `guard the program's start with: if (isMain(import.meta)) { ... }`
+  }
+}
+
+/**
+ * What a call can fail with.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export type TaskError =
+  | TaskFailed
+  | MachineExited
+  | PoolClosed
+  | NotSerializable
+  | PayloadTooLarge
+  | TaskNotFound
+  | Deadlock
+
+/**
+ * What opening a pool can fail with.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export type PoolError = InvalidOptions | MachineStartFailed | MissingGuard

@@ -1,0 +1,45 @@
+/**
+ * How the host starts machines. One spawner per runtime, behind this interface. A spawner knows nothing of
+ * queues, tasks or pools: it starts a thread, carries messages, and proves that the thread ended.
+ */
+
+/** Why a machine ended, as far as the runtime tells. */
+export interface MachineExit {
+  /** Exit code where the runtime gives one. */
+  readonly code: number | undefined
+  /** The uncaught error that ended the thread, or that kept it from loading, where the runtime tells. */
+  readonly error: unknown
+}
+
+/** What a spawner reports. No callback is called before `spawn` has returned. */
+export interface MachineEvents {
+  /** A message that the machine sent through its link. */
+  readonly onMessage: (message: unknown) => void
+  /** Called exactly once, and only with proof that the thread has ended. Nothing is reported after it. */
+  readonly onExit: (exit: MachineExit) => void
+}
+
+/** A started machine. */
+export interface MachineHandle {
+  /** Sends a message. Messages sent before the machine connected are held back until it has (none is lost). */
+  readonly post: (message: unknown, transfer?: ReadonlyArray<Transferable>) => void
+  /**
+   * Asks the runtime to end the thread by force. The proof comes through `onExit`, if at all: see
+   * {@link Spawner.canTerminate}. Never ends a thread that is still loading before it connected (Bun can crash):
+   * then the request is carried out once it has, or dropped if it ends by itself.
+   */
+  readonly terminate: () => void
+}
+
+/** A way to start machines on one runtime. */
+export interface Spawner {
+  readonly runtime: "deno" | "bun" | "node"
+  /** Whether `terminate` stops a thread that is busy or blocked. False on Deno. */
+  readonly canTerminate: boolean
+  /**
+   * Starts a thread that runs the machine entry module. The thread never keeps the host process alive by itself.
+   * `init` is handed to the machine when it connects; SharedArrayBuffers in it are shared.
+   * Throws if the runtime refuses outright; an entry that cannot be loaded is reported by `onExit` with its error.
+   */
+  readonly spawn: (entry: URL, name: string, init: unknown, events: MachineEvents) => MachineHandle
+}
