@@ -1,0 +1,110 @@
+import { execFile } from "node:child_process"
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import process from "node:process"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { currentRuntime } from "./support/run.ts"
+
+const root = fileURLToPath(new URL("../", import.meta.url))
+const modules = join(root, "node_modules")
+const dir = mkdtempSync(join(tmpdir(), "runon-package-"))
+const app = join(dir, "app")
+
+const run = async (cwd: string, command: string, ...args: ReadonlyArray<string>) => {
+  const { stdout } = await promisify(execFile)(command, args, { cwd, timeout: 120_000 })
+  return stdout.trim()
+}
+
+const files = {
+  "package.json": `{ "type": "module", "private": true }`,
+  "exports.mjs": `
+    import * as runon from "runon"
+    console.log(import.meta.resolve("runon"), typeof runon.runOn, typeof runon.Task.make)
+  `,
+  "tasks.mjs": `
+    import { Task } from "runon"
+    export const double = Task.make(import.meta, "double", (n) => n * 2)
+  `,
+  "main.mjs": `
+    import * as Effect from "effect/Effect"
+    import { runOn } from "runon"
+    import { double } from "./tasks.mjs"
+    console.log(JSON.stringify(await Effect.runPromise(runOn(2, [double(1), double(21)]))))
+  `,
+  "typed.ts": `
+    import * as Effect from "effect/Effect"
+    import { runOn, Task } from "runon"
+    const length = Task.make(import.meta, "length", (text: string) => text.length)
+    const lengths: ReadonlyArray<number> = await Effect.runPromise(runOn(1, [length("four")]))
+    // @ts-expect-error the types have arrived: this is no string
+    const text: string = lengths[0]
+    void text
+  `,
+  "tsconfig.json": JSON.stringify({
+    compilerOptions: {
+      module: "NodeNext",
+      target: "ES2022",
+      lib: ["ESNext", "DOM"],
+      types: [],
+      strict: true,
+      noEmit: true,
+      // Only effect's declarations are behind links, and are not what is tested here.
+      skipLibCheck: true,
+    },
+    files: ["typed.ts"],
+  }),
+}
+
+describe.skipIf(currentRuntime !== "node")("Package (packed once, on Node, for all three runtimes)", () => {
+  beforeAll(async () => {
+    // Packed from a copy, because packing builds, and another run may be using this checkout's dist.
+    const copy = join(dir, "copy")
+    mkdirSync(copy)
+    for (const name of readdirSync(root)) {
+      if (![".git", "node_modules", "dist", "coverage"].includes(name)) {
+        cpSync(join(root, name), join(copy, name), { recursive: true })
+      }
+    }
+    symlinkSync(modules, join(copy, "node_modules"), "dir")
+    await run(copy, "npm", "pack", "--pack-destination", dir)
+
+    mkdirSync(app)
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(app, name), text)
+    const tarball = readdirSync(dir).find((name) => name.endsWith(".tgz"))!
+    // The package has no dependencies, only peers, and those are linked: nothing is fetched.
+    await run(app, "npm", "install", "--offline", "--legacy-peer-deps", "--no-package-lock", join(dir, tarball))
+    mkdirSync(join(app, "node_modules/@effect"))
+    for (const name of ["effect", "@effect/platform"]) {
+      symlinkSync(join(modules, name), join(app, "node_modules", name), "dir")
+    }
+  }, 240_000)
+
+  afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+  it("holds compiled code, declarations and their sources, and nothing else", () => {
+    const installed = join(app, "node_modules/runon")
+    expect(readdirSync(installed).filter((name) => name !== "README.md").sort())
+      .toEqual(["LICENSE", "dist", "package.json", "src"])
+    expect(readdirSync(join(installed, "dist"))).toEqual(expect.arrayContaining(["index.js", "index.d.ts"]))
+  })
+
+  it("resolves to compiled code on plain Node", async () => {
+    expect(await run(app, process.execPath, "exports.mjs"))
+      .toMatch(/^file:.*\/node_modules\/runon\/dist\/index\.js function function$/)
+  })
+
+  it("brings types that a strict TypeScript project accepts", async () => {
+    await run(app, process.execPath, join(modules, "typescript/bin/tsc"), "--project", app)
+  })
+
+  it.each([
+    ["Node", process.execPath, []],
+    ["Deno", join(modules, ".bin/deno"), ["run", "--no-prompt", "--allow-read"]],
+    ["Bun", join(modules, ".bin/bun"), []],
+  ])("runs tasks of a plain .mjs module on %s", async (_, command, flags) => {
+    expect(await run(app, command, ...flags, "main.mjs")).toBe("[2,42]")
+  })
+})
