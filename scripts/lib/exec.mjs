@@ -22,7 +22,11 @@ export const exec = (command, args, { cwd, env = {}, timeout } = {}) =>
         // Already gone, which is what we want.
       }
     }
-    const forward = (signal) => kill(signal)
+    let received
+    const forward = (signal) => {
+      received = signal
+      kill(signal)
+    }
     const signals = ["SIGINT", "SIGTERM", "SIGHUP"]
     for (const signal of signals) process.on(signal, forward)
     const timer = timeout && setTimeout(() => {
@@ -33,6 +37,8 @@ export const exec = (command, args, { cwd, env = {}, timeout } = {}) =>
       clearTimeout(timer)
       for (const signal of signals) process.off(signal, forward)
       if (group) kill("SIGKILL")
+      // Told to stop, and with the child gone: stop, and do not go on to the next command.
+      if (received !== undefined) process.kill(process.pid, received)
       resolve(code)
     }
     child.on("error", (error) => {

@@ -1,7 +1,10 @@
 import { readdirSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
 
-/** The threads of this process, those of the runtime itself included; undefined where there is no /proc. */
+/**
+ * The threads of this process, those of the runtime itself included; undefined where there is no /proc. Runtimes start
+ * some of theirs late (for files, for compiling): count the baseline after a first worker has come and gone.
+ */
 export const threadCount = (): number | undefined => {
   try {
     return readdirSync("/proc/self/task").length
