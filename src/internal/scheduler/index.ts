@@ -1,0 +1,13 @@
+/** Go's scheduler over one buffer. Pure functions: no Effect, no workers, no input or output, no timers. */
+export * from "./arena.ts"
+export * from "./find.ts"
+export * from "./globalq.ts"
+export * from "./idle.ts"
+export * from "./inbox.ts"
+export * from "./layout.ts"
+export * from "./runq.ts"
+export * from "./slots.ts"
+export * from "./stats.ts"
+export * from "./status.ts"
+export * from "./sweep.ts"
+export * from "./tasks.ts"
