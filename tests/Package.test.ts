@@ -10,8 +10,8 @@ import { currentRuntime } from "./support/run.ts"
 
 const root = fileURLToPath(new URL("../", import.meta.url))
 const modules = join(root, "node_modules")
-const dir = mkdtempSync(join(tmpdir(), "runon-package-"))
-const app = join(dir, "app")
+let dir = ""
+let app = ""
 
 const run = async (cwd: string, command: string, ...args: ReadonlyArray<string>) => {
   const { stdout } = await promisify(execFile)(command, args, { cwd, timeout: 120_000 })
@@ -60,6 +60,8 @@ const files = {
 
 describe.skipIf(currentRuntime !== "node")("Package (packed once, on Node, for all three runtimes)", () => {
   beforeAll(async () => {
+    dir = mkdtempSync(join(tmpdir(), "runon-package-"))
+    app = join(dir, "app")
     // Packed from a copy, because packing builds, and another run may be using this checkout's dist.
     const copy = join(dir, "copy")
     mkdirSync(copy)
