@@ -1,0 +1,55 @@
+/**
+ * Machines on Bun: web workers, which tell their end by a `close` event there.
+ */
+import { Machine } from "./Machine.ts"
+import type { Spawner } from "./Spawner.ts"
+
+interface BunWorker {
+  readonly postMessage: (message: unknown, transfer: ReadonlyArray<Transferable>) => void
+  readonly terminate: () => void
+  readonly addEventListener: (type: string, listener: (event: BunWorkerEvent) => void) => void
+}
+
+interface BunWorkerEvent {
+  readonly code?: number
+  readonly data?: unknown
+  readonly error?: unknown
+  readonly message?: string
+  readonly preventDefault: () => void
+}
+
+type BunWorkerConstructor = new(
+  entry: string,
+  options: { readonly name: string; readonly ref: boolean }
+) => BunWorker
+
+// A worker that is terminated while its modules load could take the process down in older versions, one that sits
+// in a top-level await could not. A worker that has not connected in this time is taken to be the latter.
+const loadingLimit = 2000
+
+/** Starts machines on Bun. */
+export const makeBunSpawner = (): Spawner => ({
+  runtime: "bun",
+  canTerminate: true,
+  spawn: (entry, name, init, events) => {
+    const machine = new Machine(init, events)
+    const BunWorker = Worker as unknown as BunWorkerConstructor
+    const worker = new BunWorker(entry.href, { name, ref: false })
+    const loading = setTimeout(() => machine.allowTerminate(), loadingLimit)
+    loading.unref()
+    machine.attach({
+      post: (message, transfer) => worker.postMessage(message, transfer),
+      terminate: () => worker.terminate()
+    })
+    worker.addEventListener("message", (event) => machine.receive(event.data))
+    worker.addEventListener("error", (event) => {
+      event.preventDefault()
+      machine.fail(event.error ?? new Error(event.message))
+    })
+    worker.addEventListener("close", (event) => {
+      clearTimeout(loading)
+      machine.exit(event.code)
+    })
+    return machine
+  }
+})

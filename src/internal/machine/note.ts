@@ -1,0 +1,25 @@
+/**
+ * The few messages that spawners and links exchange among themselves, beside those they carry.
+ */
+
+const key = "~runon"
+
+/** What a note says. `booted`, `failed` and `bye` are Deno's, which tells a host little of a thread's life. */
+export type Note =
+  /** The thread runs and holds its lock; the entry module is not loaded yet. */
+  | { readonly kind: "booted" }
+  /** The entry module could not be loaded. The thread waits to be terminated, so that this note is not lost. */
+  | { readonly kind: "failed"; readonly error: unknown }
+  /** The link listens: the host's messages will not be lost from here on. */
+  | { readonly kind: "hello" }
+  /** The host's answer, and its first message. */
+  | { readonly kind: "init"; readonly init: unknown }
+  /** The last message of a thread that ends itself. */
+  | { readonly kind: "bye" }
+
+/** Marks a note, so that it can be told from the messages that a link carries. */
+export const writeNote = (note: Note): unknown => ({ [key]: note })
+
+/** The note in a message, or undefined if the message is none. */
+export const readNote = (message: unknown): Note | undefined =>
+  typeof message === "object" && message !== null && key in message ? message[key] as Note : undefined
