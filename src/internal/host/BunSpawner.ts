@@ -18,9 +18,9 @@ interface BunWorkerEvent {
   readonly preventDefault: () => void
 }
 
-type BunWorkerConstructor = new(
+type BunWorkerConstructor = new (
   entry: string,
-  options: { readonly name: string; readonly ref: boolean }
+  options: { readonly name: string; readonly ref: boolean },
 ) => BunWorker
 
 // A worker that is terminated while its modules load could take the process down in older versions, one that sits
@@ -39,7 +39,7 @@ export const makeBunSpawner = (): Spawner => ({
     loading.unref()
     machine.attach({
       post: (message, transfer) => worker.postMessage(message, transfer),
-      terminate: () => worker.terminate()
+      terminate: () => worker.terminate(),
     })
     worker.addEventListener("message", (event) => machine.receive(event.data))
     worker.addEventListener("error", (event) => {
@@ -51,5 +51,5 @@ export const makeBunSpawner = (): Spawner => ({
       machine.exit(event.code)
     })
     return machine
-  }
+  },
 })

@@ -2,14 +2,15 @@
  * Machines on Deno: web workers, which tell nothing of their end there. The proof is a Web Lock that a machine
  * holds for its life (see `denoBoot.ts`), and that the host can take once the thread is gone.
  */
-import { readNote } from "../machine/note.ts"
+import { readNote, writeNote } from "../machine/note.ts"
 import { Machine } from "./Machine.ts"
 import type { Spawner } from "./Spawner.ts"
 
 type Unref = (this: Worker, ref: boolean) => void
 
 // Published as JavaScript, the module beside this one is JavaScript too.
-const boot = new URL(import.meta.url.endsWith(".ts") ? "../machine/denoBoot.ts" : "../machine/denoBoot.js", import.meta.url)
+const extension = import.meta.url.endsWith(".ts") ? "ts" : "js"
+const boot = new URL(`../machine/denoBoot.${extension}`, import.meta.url)
 
 // Taken here so that a test that fakes the timers later on does not stop the watch.
 const { clearTimeout, setTimeout } = globalThis
@@ -38,6 +39,7 @@ const unref = (worker: Worker): void => {
 const watchLock = (name: string, onFree: () => void): { readonly hurry: () => void } => {
   let pace = idlePace
   let asking = false
+  let freed = false
   let timer: ReturnType<typeof setTimeout> | undefined
   const later = () => {
     timer = setTimeout(ask, pace)
@@ -46,19 +48,19 @@ const watchLock = (name: string, onFree: () => void): { readonly hurry: () => vo
   }
   const ask = async () => {
     asking = true
-    const free = await navigator.locks.request(name, { ifAvailable: true }, (lock) => lock !== null)
+    freed = await navigator.locks.request(name, { ifAvailable: true }, (lock) => lock !== null)
     asking = false
-    if (free) onFree()
+    if (freed) onFree()
     else later()
   }
   later()
   return {
     hurry: () => {
       pace = hastyPace
-      if (asking) return
+      if (asking || freed) return
       clearTimeout(timer)
       later()
-    }
+    },
   }
 }
 
@@ -69,7 +71,7 @@ export const makeDenoSpawner = (): Spawner => ({
   spawn: (entry, name, init, events) => {
     const machine = new Machine(init, events)
     const lock = `runon-${crypto.randomUUID()}`
-    const worker = new Worker(boot, { type: "module", name: [name, lock, entry.href].join("\n") })
+    const worker = new Worker(boot, { type: "module", name })
     let watch: ReturnType<typeof watchLock> | undefined
     let orderly = false
 
@@ -80,13 +82,13 @@ export const makeDenoSpawner = (): Spawner => ({
     // What the thread sent just before its end, and the error that ended it, come by other ways than the lock, and
     // can still be under way. After an end that was announced nothing is.
     const onFree = () => {
-      watch = undefined
       if (orderly) release()
       else unrefTimer(setTimeout(release, 2 * hastyPace))
     }
+    const lookForEnd = () => (watch ??= watchLock(lock, onFree))
     const announce = () => {
       orderly = true
-      watch?.hurry()
+      lookForEnd().hurry()
     }
     const terminate = () => {
       worker.terminate()
@@ -94,12 +96,17 @@ export const makeDenoSpawner = (): Spawner => ({
     }
 
     unref(worker)
-    machine.attach({ post: (message, transfer) => worker.postMessage(message, transfer as Array<Transferable>), terminate })
+    machine.attach({
+      post: (message, transfer) => worker.postMessage(message, transfer as Array<Transferable>),
+      terminate,
+    })
     worker.onmessage = ({ data }) => {
       const note = readNote(data)
       if (note === undefined || note.kind === "hello") return machine.receive(data)
       if (note.kind === "booted") {
-        watch = watchLock(lock, onFree)
+        worker.postMessage(writeNote({ kind: "load", lock, entry: entry.href }))
+      } else if (note.kind === "locked") {
+        lookForEnd()
         machine.allowTerminate()
       } else if (note.kind === "failed") {
         machine.fail(note.error)
@@ -112,11 +119,9 @@ export const makeDenoSpawner = (): Spawner => ({
       // Unhandled, it would end the host too.
       event.preventDefault()
       machine.fail(event.error ?? new Error(event.message))
-      // Without a watch it has not taken its lock yet, and has run no code but ours: this event is its end. Or the lock
-      // is free already, and this was still under way.
-      if (watch === undefined) release()
-      else watch.hurry()
+      // The runtime sends this as the thread's end. One that ends before it has taken its lock leaves it free.
+      lookForEnd().hurry()
     }
     return machine
-  }
+  },
 })

@@ -21,8 +21,13 @@ const stripsTypes = (entry: URL): boolean =>
 const hostRunsTsx = (): boolean =>
   [...process.execArgv, process.env.NODE_OPTIONS ?? ""].some((arg) => /(^|[\s=/\\])tsx($|[\s/\\])/.test(arg))
 
-/** The URL of tsx's programmatic API, as seen from the entry, from this package, or from the working directory. */
+/**
+ * The directory of tsx's modules: of the tsx that runs the host where its command started it, or else as seen from
+ * the entry, from this package, or from the working directory.
+ */
 const findTsx = (entry: URL): URL | undefined => {
+  const running = process.execArgv.find((arg) => /^file:.*\/tsx\/dist\/loader\.mjs$/.test(arg))
+  if (running !== undefined) return new URL(".", running)
   const { createRequire } = process.getBuiltinModule("node:module")
   const { pathToFileURL } = process.getBuiltinModule("node:url")
   for (const base of [entry, import.meta.url, pathToFileURL(`${process.cwd()}/`)]) {
@@ -46,7 +51,7 @@ const withTsx = (tsx: URL, entry: URL): URL =>
       `import { register } from ${JSON.stringify(new URL("esm/api/index.mjs", tsx).href)}`,
       "registerRequire()",
       "register()",
-      `await import(${JSON.stringify(entry.href)})`
+      `await import(${JSON.stringify(entry.href)})`,
     ].join("\n"))
   }`)
 
@@ -59,7 +64,7 @@ const loadable = (entry: URL): URL => {
   if (!entryNeedsTsx) return entry
   throw new Error(
     `runon: this version of Node cannot load ${entry.href}, which is TypeScript. ` +
-      "Install tsx (npm install --save-dev tsx), or use the compiled package."
+      "Install tsx (npm install --save-dev tsx), or use the compiled package.",
   )
 }
 
@@ -72,11 +77,11 @@ export const makeNodeSpawner = (options: NodeSpawnerOptions = {}): Spawner => ({
     const { Worker } = process.getBuiltinModule("node:worker_threads")
     const worker = new Worker(
       loadable(entry),
-      options.resourceLimits === undefined ? { name } : { name, resourceLimits: options.resourceLimits }
+      options.resourceLimits === undefined ? { name } : { name, resourceLimits: options.resourceLimits },
     )
     machine.attach({
       post: (message, transfer) => worker.postMessage(message, transfer as ReadonlyArray<ArrayBuffer>),
-      terminate: () => void worker.terminate()
+      terminate: () => void worker.terminate(),
     })
     // Node takes the termination of a thread that is still loading.
     machine.allowTerminate()
@@ -86,5 +91,5 @@ export const makeNodeSpawner = (options: NodeSpawnerOptions = {}): Spawner => ({
     // After the listeners: one for messages makes the worker keep the process alive again.
     worker.unref()
     return machine
-  }
+  },
 })

@@ -21,12 +21,15 @@ export interface MachineEvents {
 
 /** A started machine. */
 export interface MachineHandle {
-  /** Sends a message. Messages sent before the machine connected are held back until it has (none is lost). */
+  /**
+   * Sends a message. Messages sent before the machine connected are held back until it has (none is lost), as they
+   * were when they were sent. Throws what `structuredClone` throws; after the exit it does nothing.
+   */
   readonly post: (message: unknown, transfer?: ReadonlyArray<Transferable>) => void
   /**
    * Asks the runtime to end the thread by force. The proof comes through `onExit`, if at all: see
-   * {@link Spawner.canTerminate}. Never ends a thread that is still loading before it connected (Bun can crash):
-   * then the request is carried out once it has, or dropped if it ends by itself.
+   * {@link Spawner.canTerminate}. Asked of a thread that is still loading where that is not safe (Bun could crash),
+   * it is carried out once the machine has connected or sits in a top-level await, or dropped if it ends by itself.
    */
   readonly terminate: () => void
 }
@@ -34,12 +37,14 @@ export interface MachineHandle {
 /** A way to start machines on one runtime. */
 export interface Spawner {
   readonly runtime: "deno" | "bun" | "node"
-  /** Whether `terminate` stops a thread that is busy or blocked. False on Deno. */
+  /** Whether `terminate` stops a thread that is busy or blocked. False on Deno, where it stops one that idles. */
   readonly canTerminate: boolean
   /**
-   * Starts a thread that runs the machine entry module. The thread never keeps the host process alive by itself.
+   * Starts a thread that runs the machine entry module. The thread never keeps the host process alive by itself, nor
+   * does the wait for its messages or its exit: who waits for those has to.
    * `init` is handed to the machine when it connects; SharedArrayBuffers in it are shared.
-   * Throws if the runtime refuses outright; an entry that cannot be loaded is reported by `onExit` with its error.
+   * Throws if `init` cannot be cloned, or if the runtime refuses outright; an entry that cannot be loaded is reported
+   * by `onExit` with its error.
    */
   readonly spawn: (entry: URL, name: string, init: unknown, events: MachineEvents) => MachineHandle
 }

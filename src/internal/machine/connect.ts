@@ -21,7 +21,7 @@ interface WorkerScope {
       readonly error?: unknown
       readonly reason?: unknown
       readonly preventDefault: () => void
-    }) => void
+    }) => void,
   ) => void
   readonly close: () => void
 }
@@ -54,14 +54,14 @@ const denoPort = (): Port => ({
     // Only a hint that makes the host look at once: the proof is the lock, which goes with the thread.
     scope.postMessage(writeNote({ kind: "bye" }))
     scope.close()
-  }
+  },
 })
 
 const bunPort = (): Port => ({
   post: postToScope,
   listen: listenToScope,
   catchStray: catchInProcess,
-  exit: () => process.exit(0)
+  exit: () => process.exit(0),
 })
 
 const nodePort = (): Port => {
@@ -73,7 +73,7 @@ const nodePort = (): Port => {
     post: (message, transfer) => parentPort.postMessage(message, transfer as ReadonlyArray<ArrayBuffer> | undefined),
     listen: (handler) => parentPort.on("message", handler),
     catchStray: catchInProcess,
-    exit: () => process.exit(0)
+    exit: () => process.exit(0),
   }
 }
 
@@ -110,6 +110,6 @@ export const connect = (): Promise<Link> =>
         if (onStray === undefined) port.catchStray((error) => onStray?.(error))
         onStray = handler
       },
-      exit: port.exit
+      exit: port.exit,
     })
   })

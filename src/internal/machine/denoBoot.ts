@@ -3,26 +3,14 @@
  * loaded: the lock is the only proof of a thread's end there, and so it covers a thread that never gets to run
  * its entry as well.
  */
-import { writeNote } from "./note.ts"
+import { readNote, writeNote } from "./note.ts"
 
 interface DenoWorkerScope {
-  readonly name: string
   readonly postMessage: (message: unknown) => void
-  readonly navigator: { readonly locks: Pick<LockManager, "request"> }
+  onmessage: ((event: { readonly data: unknown }) => void) | null
 }
 
 const scope = globalThis as unknown as DenoWorkerScope
-const [, lock, entry] = scope.name.split("\n")
-
-await new Promise<void>((held) => {
-  void scope.navigator.locks.request(lock, () => {
-    held()
-    // Never settles: the runtime releases the lock when the thread is gone, however it ended.
-    return new Promise<never>(() => {})
-  })
-})
-
-scope.postMessage(writeNote({ kind: "booted" }))
 
 const fail = (error: unknown): void => {
   try {
@@ -32,5 +20,16 @@ const fail = (error: unknown): void => {
   }
 }
 
-// Not awaited: Deno hands no message to a worker whose first module is still being evaluated.
-void import(entry).catch(fail)
+// Nothing is awaited at the top level: Deno hands no message to a worker whose first module is not done.
+scope.onmessage = ({ data }) => {
+  const note = readNote(data)
+  if (note?.kind !== "load") return
+  scope.onmessage = null
+  void navigator.locks.request(note.lock, () => {
+    scope.postMessage(writeNote({ kind: "locked" }))
+    import(note.entry).catch(fail)
+    // Never settles: the runtime releases the lock when the thread is gone, however it ended.
+    return new Promise<never>(() => {})
+  })
+}
+scope.postMessage(writeNote({ kind: "booted" }))

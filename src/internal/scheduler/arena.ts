@@ -6,7 +6,7 @@
  * where the next block begins, and every step below changes that picture with a single store. So after a death under
  * the lock the free lists are made anew from the tags, and what the dead machine had in hand is found by its stamp.
  */
-import { ARENA_FREE, ARENA_LOCK, ARENA_WANTED, HOST, type Sched } from "./layout.ts"
+import { ARENA_FREE, ARENA_LOCK, ARENA_USED, ARENA_WANTED, HOST, type Sched } from "./layout.ts"
 import { ringHost } from "./inbox.ts"
 import { acquire, unlock } from "./lock.ts"
 
@@ -40,6 +40,11 @@ export function formatArena(s: Sched): void {
   pushFree(s, s.arena, maxOrder(s))
 }
 
+/** Words in used blocks. A momentary value. */
+export function arenaUsed(s: Sched): number {
+  return Atomics.load(s.mem, ARENA_USED)
+}
+
 /** Byte offset of a block's payload. */
 export function payloadOf(block: number): number {
   return (block + BLOCK_HEADER) * 4
@@ -61,11 +66,14 @@ function removeFree(s: Sched, block: number, order: number): void {
   else s.mem[ARENA_FREE + order] = next
 }
 
-/** Takes a block for a payload of `bytes` bytes, stamped with `me`. Its word offset, or {@link FULL} or {@link BUSY}. */
-export function allocateBlock(s: Sched, bytes: number, me: number): number {
+/**
+ * Takes a block for a payload of `bytes` bytes, stamped with `me`, if `reserve` words stay free beside it. Its word
+ * offset, or {@link FULL} or {@link BUSY}.
+ */
+export function allocateBlock(s: Sched, bytes: number, me: number, reserve: number): number {
   const order = orderFor(bytes)
   if (!acquire(s, ARENA_LOCK, me)) return BUSY
-  let from = order
+  let from = s.mem[ARENA_USED] + 2 ** order + reserve > s.arenaWords ? maxOrder(s) + 1 : order
   while (from <= maxOrder(s) && s.mem[ARENA_FREE + from] === 0) from++
   let block = FULL
   if (from <= maxOrder(s)) {
@@ -80,6 +88,7 @@ export function allocateBlock(s: Sched, bytes: number, me: number): number {
       pushFree(s, upper, from)
     }
     Atomics.store(s.mem, block, order | USED | (me << OWNER_SHIFT))
+    s.mem[ARENA_USED] += 1 << order
   }
   unlock(s, ARENA_LOCK)
   return block
@@ -97,6 +106,7 @@ export function adoptBlock(s: Sched, block: number, me: number): void {
 /** Gives a block back. False, with nothing done, only for the host when the lock stays taken. */
 export function freeBlock(s: Sched, block: number, me: number): boolean {
   if (!acquire(s, ARENA_LOCK, me)) return false
+  s.mem[ARENA_USED] -= 1 << (s.mem[block] & 0x1f)
   merge(s, block)
   unlock(s, ARENA_LOCK)
   if (
@@ -143,8 +153,10 @@ export function usedBlocks(s: Sched): Array<{ readonly block: number; readonly o
 /** Makes the free lists anew from the tags. For the host, after a machine died with the lock, which stays held. */
 export function rebuildArena(s: Sched): void {
   for (let order = 0; order <= maxOrder(s); order++) s.mem[ARENA_FREE + order] = 0
+  s.mem[ARENA_USED] = 0
   const end = s.arena + s.arenaWords
   for (let block = s.arena; block < end; block += 1 << (s.mem[block] & 0x1f)) {
     if ((s.mem[block] & USED) === 0) pushFree(s, block, s.mem[block] & 0x1f)
+    else s.mem[ARENA_USED] += 1 << (s.mem[block] & 0x1f)
   }
 }

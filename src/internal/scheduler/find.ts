@@ -58,15 +58,18 @@ export function findRunnable(s: Sched, t: Machine): number {
     }
     if (g !== 0) {
       s.mem[pw(t.p) + P_COUNTERS + C_TICKS]++
-      found(s, t)
+      stopLooking(s, t)
       return g
     }
     if (goIdle(s, t)) return NOTHING
   }
 }
 
-/** Go's `resetspinning`: a spinner that found work stops spinning and makes sure that another looks on. */
-function found(s: Sched, t: Machine): void {
+/**
+ * Go's `resetspinning`: a machine that looked for work has some, or goes back to what it had. It stops spinning and
+ * makes sure that another looks on in its place.
+ */
+export function stopLooking(s: Sched, t: Machine): void {
   if (!t.spinning) return
   t.spinning = false
   stopSpinning(s, t.p)

@@ -41,8 +41,9 @@ export const HOST_INBOX = 7 * LINE
 /** Bumped to wake the host, and whether it sleeps. */
 export const HOST_WAKE = 8 * LINE
 export const HOST_SLEEPS = 8 * LINE + 1
-/** Arena: lock; free-list heads by order; whether the host waits for room. */
+/** Arena: lock; words in used blocks; free-list heads by order; whether the host waits for room. */
 export const ARENA_LOCK = 9 * LINE
+export const ARENA_USED = 9 * LINE + 1
 export const ARENA_FREE = 10 * LINE
 export const ARENA_WANTED = 12 * LINE
 /** Task-name table: lock; number of tasks; bytes of names used. */
@@ -115,8 +116,6 @@ export const C_INLINED = 10
 export const M_PARK = 0
 /** Life of the machine: {@link M_NONE}, {@link M_LOADING}, {@link M_READY}, {@link M_EXITED}. */
 export const M_LIFE = LINE
-/** Bumped by the host after it has posted a message, so that a machine turns its event loop to read it. */
-export const M_MAIL = LINE + 1
 const M_WORDS = 2 * LINE
 export const M_NONE = 0
 export const M_LOADING = 1
@@ -132,7 +131,7 @@ export const Q_SLOTS = 2 * LINE
 // ---- G: 128 bytes ---------------------------------------------------------------------------------------------
 const G_WORDS = 32
 export const G_STATUS = 0
-/** Bit 0: {@link FLAG_CANCEL}. */
+/** {@link FLAG_CANCEL} and {@link FLAG_SYNC}. */
 export const G_FLAGS = 1
 /** Index in the task-name table. */
 export const G_TASK = 2
@@ -161,8 +160,9 @@ export const G_CHILD = 13
 export const G_PAYLOAD = 14
 export const G_PAYLOAD_WORDS = G_WORDS - G_PAYLOAD
 
+/** Its caller does not want it any more. */
 export const FLAG_CANCEL = 1
-/** Spawned by a function that joins without an event loop: it must end where it runs, not later. */
+/** Spawned by a function that joins without an event loop: it must end when its function returns. */
 export const FLAG_SYNC = 2
 
 /** Most Gs a pool can hold: the width of the index in a hint. Index 0 is never used. */

@@ -15,7 +15,7 @@
  * - DONE is final until the waiter frees the record. Freeing raises the generation, so that a handle or a hint
  *   from a former life does not match.
  */
-import { FLAG_CANCEL, G_FLAGS, G_STATUS, gw, M_PARK, mw, type Sched } from "./layout.ts"
+import { CANCEL_EPOCH, FLAG_CANCEL, G_FLAGS, G_STATUS, gw, M_PARK, mw, type Sched } from "./layout.ts"
 
 /** The record stands in a free list. */
 export const FREE = 0
@@ -96,6 +96,12 @@ export function claim(s: Sched, hint: number, m: number): number {
   return Atomics.compareExchange(s.mem, at, status, pack(generation, m, RUNNING)) === status ? g : 0
 }
 
+/** Puts a G back that machine `m` has claimed but not begun, and returns its hint to be queued again. */
+export function unclaim(s: Sched, g: number, m: number): number {
+  move(s, g, m, RUNNING, RUNNABLE)
+  return hintOf(g, generationOf(statusOf(s, g)))
+}
+
 /** The machine of a RUNNING G marks that its continuation waits for the event loop. */
 export function setWaiting(s: Sched, g: number, m: number): boolean {
   return move(s, g, m, RUNNING, WAITING)
@@ -111,8 +117,9 @@ function move(s: Sched, g: number, m: number, from: number, to: number): boolean
   for (;;) {
     const status = Atomics.load(s.mem, at)
     if (stateOf(status) !== from || machineOf(status) !== m) return false
-    // keeps the generation and the wake bit, which a sleeping waiter may set at any time
-    if (Atomics.compareExchange(s.mem, at, status, (status & ~STATE_MASK) | to) === status) return true
+    // Keeps the wake bit, which a sleeping waiter may set at any time. A RUNNABLE G belongs to no machine.
+    const next = to === RUNNABLE ? pack(generationOf(status), 0, RUNNABLE) : (status & ~STATE_MASK) | to
+    if (Atomics.compareExchange(s.mem, at, status, next) === status) return true
   }
 }
 
@@ -166,6 +173,11 @@ export function cancelQueued(s: Sched, g: number, generation: number): boolean {
 /** Asks a started G to stop. The request is seen at its next check and by its children. */
 export function requestCancel(s: Sched, g: number): void {
   Atomics.or(s.mem, gw(s, g) + G_FLAGS, FLAG_CANCEL)
+}
+
+/** Makes running Gs look for a cancel request at their next check. After {@link requestCancel}. */
+export function announceCancel(s: Sched): void {
+  Atomics.add(s.mem, CANCEL_EPOCH, 1)
 }
 
 /** Ends the life of a record: FREE, next generation. The caller must be the only one who delivers it. */

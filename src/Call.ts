@@ -1,0 +1,60 @@
+/**
+ * A call: a task applied to arguments. It is a description that can be run any number of times, and it is an Effect.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Effectable from "effect/Effectable"
+import type { TaskError } from "./Errors.ts"
+import { runCall } from "./internal/run.ts"
+import type { TaskDef } from "./internal/registry.ts"
+import { Pool } from "./Pool.ts"
+
+/** @since 0.1.0 */
+export const TypeId: unique symbol = Symbol.for("runon/Call") as never
+
+const CallBase: new<A, E, R>() => Effect.Effect<A, E, R> = Effectable.Class as never
+
+/**
+ * A task applied to arguments, made by calling the task. As an Effect it runs on the pool in the context: the fiber
+ * waits until the G has ended, and interrupting the fiber cancels it. A cancelled G that has not started never will;
+ * one that runs is asked to stop, and the interruption waits for it: a sync task sees the request in
+ * `Task.checkpoint()`, an async one is given up.
+ *
+ * Arguments are read when the call is submitted, not when it is made.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export class Call<out A> extends CallBase<A, TaskError, Pool> {
+  readonly [TypeId]: typeof TypeId = TypeId
+  /** @internal */
+  readonly def: TaskDef
+  /** The arguments. */
+  readonly args: ReadonlyArray<unknown>
+
+  /** @internal */
+  constructor(def: TaskDef, args: ReadonlyArray<unknown>) {
+    super()
+    this.def = def
+    this.args = args
+  }
+
+  /** Name of the task. */
+  get task(): string {
+    return this.def.name
+  }
+
+  /** The Effect that this call is. */
+  commit(): Effect.Effect<A, TaskError, Pool> {
+    return Effect.flatMap(Pool, (pool) => runCall<A>(pool, this))
+  }
+}
+
+/**
+ * Whether a value is a call.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const isCall = (u: unknown): u is Call<unknown> => typeof u === "object" && u !== null && TypeId in u

@@ -1,0 +1,99 @@
+/**
+ * Options of a pool.
+ *
+ * @since 0.1.0
+ */
+import * as Duration from "effect/Duration"
+import type { DurationInput } from "effect/Duration"
+import * as Effect from "effect/Effect"
+import { InvalidOptions } from "./Errors.ts"
+import type { HostPoolOptions } from "./internal/host/HostPool.ts"
+import { MAX_CAPACITY, MAX_PROCS } from "./internal/scheduler/index.ts"
+import { availableParallelism } from "./Procs.ts"
+
+/**
+ * How a pool is made. Every option has a default.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface PoolOptions {
+  /** Number of machines (workers), 1 to 1,024. Default: the available parallelism. */
+  readonly procs?: number | undefined
+  /**
+   * `"local"`: a run queue per processor, with stealing (default). `"global"`: one queue behind one lock, as simple
+   * pools have it; for comparison.
+   */
+  readonly queue?: "local" | "global" | undefined
+  /**
+   * Most calls that can be in memory at once, queued and running, 16 to 4,194,302. Default 65,536. More may be
+   * submitted: they wait their turn. A record takes 128 bytes once it is used.
+   */
+  readonly capacity?: number | undefined
+  /**
+   * Bytes reserved for arguments and results that do not fit a record, 4 KiB to 1 GiB, rounded up to a power of two.
+   * Default 256 MiB. Only what is used takes memory. A full arena holds submitters back.
+   */
+  readonly arena?: number | undefined
+  /** Longest time for a machine to become ready when it starts. Default 30 seconds. */
+  readonly startTimeout?: DurationInput | undefined
+  /** Longest time for the module of a task to be imported. Default 30 seconds. */
+  readonly loadTimeout?: DurationInput | undefined
+  /**
+   * How long closing waits for tasks that run to end, before their machines are ended by force. Default 30 seconds.
+   * Deno cannot end a busy worker: there, closing dies with `MachineStuck` after the grace.
+   */
+  readonly grace?: DurationInput | undefined
+}
+
+/** Polls of a spinning machine before it gives up: some 50 microseconds. */
+const SPINS = 1000
+
+const DEFAULT_CAPACITY = 65_536
+const DEFAULT_ARENA = 256 * 1024 * 1024
+
+const whole = (option: string, value: unknown, min: number, max: number): Effect.Effect<number, InvalidOptions> =>
+  typeof value === "number" && Number.isInteger(value) && value >= min && value <= max
+    ? Effect.succeed(value)
+    : Effect.fail(
+      new InvalidOptions({
+        option,
+        value,
+        expected: `a whole number from ${min.toLocaleString("en-US")} to ${max.toLocaleString("en-US")}`
+      })
+    )
+
+const millis = (option: string, value: DurationInput): Effect.Effect<number, InvalidOptions> =>
+  Effect.try({
+    try: () => Duration.toMillis(Duration.decode(value)),
+    catch: () => new InvalidOptions({ option, value, expected: "a duration" })
+  })
+
+/** @internal */
+export const resolveOptions = (
+  options: PoolOptions,
+  procsName: "procs" | "workers",
+  bounded: boolean
+): Effect.Effect<Omit<HostPoolOptions, "onStray">, InvalidOptions> =>
+  Effect.gen(function*() {
+    const procs = yield* whole(procsName, options.procs ?? availableParallelism(), 1, MAX_PROCS)
+    const queue = options.queue ?? "local"
+    if (queue !== "local" && queue !== "global") {
+      return yield* Effect.fail(
+        new InvalidOptions({ option: "queue", value: queue, expected: `"local" or "global"` })
+      )
+    }
+    return {
+      procs,
+      global: queue === "global",
+      bounded,
+      capacity: yield* whole("capacity", options.capacity ?? DEFAULT_CAPACITY, 16, MAX_CAPACITY),
+      arena: yield* whole("arena", options.arena ?? DEFAULT_ARENA, 4096, 1024 * 1024 * 1024),
+      // A machine that spins on a processor that another machine needs is in the way.
+      spins: procs > availableParallelism() ? 0 : SPINS,
+      startTimeout: yield* millis("startTimeout", options.startTimeout ?? "30 seconds"),
+      loadTimeout: yield* millis("loadTimeout", options.loadTimeout ?? "30 seconds"),
+      grace: yield* millis("grace", options.grace ?? "30 seconds"),
+      startIndex: 0
+    }
+  })

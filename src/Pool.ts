@@ -1,0 +1,127 @@
+/**
+ * A pool of machines that runs calls: Go's M:N scheduler as a scoped Effect service.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import { all, forEach } from "./Bulk.ts"
+import type { Call } from "./Call.ts"
+import type { PoolError, TaskError } from "./Errors.ts"
+import { MachineStartFailed, MissingGuard } from "./Errors.ts"
+import { openPool } from "./internal/host/open.ts"
+import { hostOf, setHost } from "./internal/poolHost.ts"
+import { runCall } from "./internal/run.ts"
+import { inUse, snapshot } from "./internal/scheduler/index.ts"
+import { type PoolOptions, resolveOptions } from "./Options.ts"
+import type { PoolStats } from "./Stats.ts"
+
+/** @since 0.1.0 */
+export const TypeId: unique symbol = Symbol.for("runon/Pool") as never
+
+/**
+ * An open pool.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface PoolService {
+  readonly [TypeId]: typeof TypeId
+  /** Number of its processors, and so of its machines. */
+  readonly procs: number
+  /** Runs a call on this pool, whatever the context. */
+  readonly run: <A>(call: Call<A>) => Effect.Effect<A, TaskError>
+  /** Counters and queues as they are now. */
+  readonly stats: Effect.Effect<PoolStats>
+}
+
+const PoolBase: Context.TagClass<Pool, "runon/Pool", PoolService> = Context.Tag("runon/Pool")<Pool, PoolService>()
+
+/**
+ * The pool in the context, on which calls run.
+ *
+ * @example
+ * import { Effect } from "effect"
+ * import { Pool } from "runon"
+ * import { countPrimes } from "./primes.ts"
+ *
+ * const program = Effect.gen(function*() {
+ *   const one = yield* countPrimes(0, 1e6)
+ *   const many = yield* Pool.forEach([[0, 10], [10, 20]], ([lo, hi]) => countPrimes(lo, hi))
+ *   return [one, ...many]
+ * }).pipe(Effect.provide(Pool.layer({ procs: 4 })))
+ *
+ * @since 0.1.0
+ * @category tags
+ */
+export class Pool extends PoolBase {
+  /**
+   * Opens a pool for the life of the scope. When the scope closes, for whatever reason, the pool takes no more calls,
+   * queued ones fail with `PoolClosed`, running ones are asked to stop and may end within the grace; the scope has
+   * closed only when every machine has ended, with proof.
+   */
+  static readonly make: (options?: PoolOptions) => Effect.Effect<PoolService, PoolError, Scope.Scope> = (options = {}) =>
+    makePool(options, "procs", false)
+
+  /** {@link Pool.make} as a layer. */
+  static readonly layer: (options?: PoolOptions) => Layer.Layer<Pool, PoolError> = (options) =>
+    Layer.scoped(Pool, Pool.make(options))
+
+  /** See {@link forEach}. */
+  static readonly forEach: typeof forEach = forEach
+
+  /** See {@link all}. */
+  static readonly all: typeof all = all
+
+  /** Counters and queues of the pool in the context. */
+  static readonly stats: Effect.Effect<PoolStats, never, Pool> = Effect.flatMap(PoolBase, (pool) => pool.stats)
+}
+
+/** @internal */
+export const makePool = (
+  options: PoolOptions,
+  procsName: "procs" | "workers",
+  bounded: boolean
+): Effect.Effect<PoolService, PoolError, Scope.Scope> =>
+  Effect.gen(function*() {
+    const resolved = yield* resolveOptions(options, procsName, bounded)
+    const runtime = yield* Effect.runtime()
+    const onStray = (error: unknown): void => {
+      Effect.logWarning("an error in a task's code that belongs to no running call", error).pipe(
+        Effect.provide(runtime),
+        Effect.runFork
+      )
+    }
+    // The machines must be closed whatever happens from the moment they exist, so they come into being and under the
+    // scope's care in one uninterruptible step; waiting for them is interruptible.
+    const { closed, pool, started } = yield* Effect.acquireRelease(
+      Effect.try({
+        try: () => {
+          const opened = openPool({ ...resolved, onStray })
+          return { ...opened, closed: close(opened.pool) }
+        },
+        catch: (error) => error as MissingGuard
+      }),
+      ({ closed }) => closed
+    )
+    const service: PoolService = {
+      [TypeId]: TypeId,
+      procs: resolved.procs,
+      run: (call) => runCall(service, call),
+      stats: Effect.sync(() => ({ ...snapshot(pool.s), inFlight: pool.inFlight, records: inUse(pool.s) }))
+    }
+    setHost(service, pool)
+    yield* Effect.tryPromise({ try: () => started, catch: (error) => error as MachineStartFailed }).pipe(
+      // Not when the scope closes, which may be much later: a pool that did not start is closed at once.
+      Effect.onExit((exit) => Exit.isFailure(exit) ? closed : Effect.void)
+    )
+    return service
+  })
+
+const close = (pool: ReturnType<typeof hostOf>): Effect.Effect<void> =>
+  Effect.promise(() => pool.close()).pipe(
+    Effect.flatMap((stuck) => stuck.length === 0 ? Effect.void : Effect.die(stuck[0]))
+  )

@@ -1,0 +1,16 @@
+/**
+ * Go's M:N scheduler for Deno, Bun and Node, with an Effect API.
+ *
+ * @module
+ */
+export { type AllError, type AllOptions, type AllValue, type CallSuccess, type ForEachOptions } from "./Bulk.ts"
+export { Call, isCall } from "./Call.ts"
+export { registerErrorClass } from "./ErrorClass.ts"
+export * from "./Errors.ts"
+export { isMain } from "./isMain.ts"
+export { type PoolOptions } from "./Options.ts"
+export { Pool, type PoolService } from "./Pool.ts"
+export { availableParallelism } from "./Procs.ts"
+export { runOn, type RunOnOptions } from "./RunOn.ts"
+export { type PoolStats, type ProcStats } from "./Stats.ts"
+export * as Task from "./Task.ts"

@@ -1,0 +1,321 @@
+/**
+ * The Gs that the host waits for: who submitted them, taking their outcomes in batches, and putting things right
+ * after a machine's death.
+ */
+import { MachineExited, PoolClosed } from "../../Errors.ts"
+import { decode, sharedIds } from "../codec/codec.ts"
+import {
+  copyBytes,
+  detach,
+  EXITED,
+  hasBytes,
+  INTERRUPTED,
+  type Memory,
+  outcomeOf,
+  putReport,
+  SUCCEEDED,
+  takeInline
+} from "../codec/payload.ts"
+import type { SharedTable } from "../machine/SharedTable.ts"
+import { unpackKey } from "../registry.ts"
+import {
+  announceCancel,
+  cancelQueued,
+  DONE,
+  ENDED_WAKE,
+  finish,
+  FREE,
+  freeBlock,
+  G_TASK,
+  G_WAITER,
+  generationOf,
+  gw,
+  HOST,
+  HOST_FREE,
+  HOST_HOME,
+  HOST_WAKE,
+  hostSleeps,
+  LOST,
+  machineOf,
+  nextOf,
+  release,
+  requestCancel,
+  RUNNABLE,
+  RUNNING,
+  stateOf,
+  statusOf,
+  sweep,
+  takeHost,
+  taskBytes,
+  unpark,
+  wakeAll,
+  WAITING,
+  wakeWord
+} from "../scheduler/index.ts"
+import { errorOf } from "../taskError.ts"
+import type { Job } from "./Job.ts"
+
+/** Ms between tries to sweep up, or to free what could not be freed. */
+const RETRY_MS = 5
+
+/** What the pool wants to know. */
+export interface DeliveriesOwner {
+  /** Records or room may have become free. */
+  readonly onProgress: () => void
+  /** A job that had reached its limit may go on. */
+  readonly onWantsMore: (job: Job) => void
+  /** Nothing is in flight any more. */
+  readonly onIdle: () => void
+}
+
+const textDecoder = new TextDecoder()
+
+/** The host's outstanding calls. */
+export class Deliveries {
+  readonly #memory: Memory
+  readonly #shared: SharedTable
+  readonly #owner: DeliveriesOwner
+  /** By G: whose call it is, and which of that job. */
+  readonly #jobs: Array<Job | undefined> = []
+  readonly #indices: Int32Array
+  /** Blocks that could not be freed because the arena's lock was taken. */
+  #unfreed: Array<number> = []
+  /** Gs of dead machines that run elsewhere and that nobody waits for. */
+  #orphans: Array<number> = []
+  #listening = false
+  #draining = false
+  #emptied: (() => void) | undefined
+  inFlight = 0
+
+  constructor(memory: Memory, shared: SharedTable, capacity: number, owner: DeliveriesOwner) {
+    this.#memory = memory
+    this.#shared = shared
+    this.#owner = owner
+    this.#indices = new Int32Array(capacity + 1)
+  }
+
+  /** Takes note of a call that is about to be queued as `g`. */
+  expect(job: Job, index: number, g: number): void {
+    this.#jobs[g] = job
+    this.#indices[g] = index
+    job.slots[index] = g
+    job.inFlight++
+    this.inFlight++
+  }
+
+  /** Takes what has arrived, and waits for more as long as anything is outstanding. */
+  listen(): void {
+    // Not from a callback of `#drain`: its caller listens when it is through.
+    if (this.#listening || this.#draining) return
+    const { s } = this.#memory
+    while (this.inFlight > 0 || this.#orphans.length > 0) {
+      const seen = wakeWord(s)
+      this.#drain()
+      if (this.inFlight === 0 && this.#orphans.length === 0) return
+      if (!hostSleeps(s)) continue
+      const wait = Atomics.waitAsync(s.mem, HOST_WAKE, seen)
+      if (!wait.async) continue
+      this.#listening = true
+      wait.value.then(() => {
+        this.#listening = false
+        this.#drain()
+        this.#owner.onProgress()
+        this.listen()
+      })
+      return
+    }
+  }
+
+  /** Resolves when nothing is in flight, at the latest after `ms` milliseconds. */
+  whenEmpty(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.inFlight === 0) return resolve()
+      const timer = ms === Infinity ? undefined : setTimeout(resolve, ms)
+      this.#emptied = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
+  #drain(): void {
+    const { s } = this.#memory
+    this.#draining = true
+    for (let g = takeHost(s); g !== 0;) {
+      const next = nextOf(s, g) // before the record is given back
+      this.#deliver(g)
+      g = next
+    }
+    this.#draining = false
+    if (this.#unfreed.length > 0) this.#unfreed = this.#unfreed.filter((block) => !freeBlock(s, block, HOST))
+    if (this.#orphans.length > 0) this.#orphans = this.#orphans.filter((g) => !this.#discard(g))
+  }
+
+  /** Hands a DONE G's outcome to its owner, at once or when the shared buffers in it have come. */
+  #deliver(g: number): void {
+    const memory = this.#memory
+    const outcome = outcomeOf(memory, g)
+    if (!hasBytes(memory, g)) return this.#settle(g, outcome, takeInline(memory, g))
+    const bytes = copyBytes(memory, g)
+    this.#freePayload(g)
+    const ids = sharedIds(bytes)
+    if (this.#shared.knows(ids)) return this.#settle(g, outcome, decode(bytes, this.#shared))
+    this.#shared.whenKnown(ids, () => this.#settle(g, outcome, decode(bytes, this.#shared)))
+  }
+
+  #settle(g: number, outcome: number, values: ReadonlyArray<unknown>): void {
+    const job = this.#jobs[g]
+    if (job === undefined) return
+    const index = this.#indices[g]
+    // Named before the record is given back.
+    const task = outcome === SUCCEEDED || outcome === INTERRUPTED ? "" : this.#taskOf(g)
+    this.#forget(job, index, g)
+    if (outcome === SUCCEEDED) job.owner.onSuccess(index, values[0])
+    else if (outcome === INTERRUPTED) job.owner.onInterrupted(index)
+    else job.owner.onFailure(index, errorOf(task, outcome, values))
+    this.#after(job)
+  }
+
+  /** Gives the record back. */
+  #forget(job: Job, index: number, g: number): void {
+    this.#jobs[g] = undefined
+    job.slots[index] = 0
+    job.inFlight--
+    this.inFlight--
+    release(this.#memory.s, HOST_FREE, HOST_HOME, g, HOST)
+  }
+
+  #after(job: Job): void {
+    job.checkEnd()
+    if (job.wantsMore) this.#owner.onWantsMore(job)
+    if (this.inFlight > 0) return
+    this.#owner.onIdle()
+    this.#emptied?.()
+    this.#emptied = undefined
+  }
+
+  #freePayload(g: number): void {
+    const block = detach(this.#memory, g, HOST)
+    if (block !== 0 && !freeBlock(this.#memory.s, block, HOST)) this.#unfreed.push(block)
+  }
+
+  #taskOf(g: number): string {
+    const { s } = this.#memory
+    return unpackKey(textDecoder.decode(taskBytes(s, s.mem[gw(s, g) + G_TASK]))).name
+  }
+
+  /** Cancels all calls of a job. True if some of them run and have been asked to stop. */
+  cancelAll(job: Job): boolean {
+    let running = false
+    for (let index = 0; index < job.cursor && job.inFlight > 0; index++) {
+      const g = job.slots[index]
+      if (g !== 0 && !this.#cancelOne(g, () => job.owner.onInterrupted(index))) running = true
+    }
+    return running
+  }
+
+  /** For closing: ends all queued calls with `PoolClosed`. True if some run and have been asked to stop. */
+  closeQueued(): boolean {
+    let running = false
+    for (let g = 1; g < this.#jobs.length; g++) {
+      const job = this.#jobs[g]
+      if (job === undefined) continue
+      const index = this.#indices[g]
+      const task = this.#taskOf(g)
+      if (!this.#cancelOne(g, () => job.owner.onFailure(index, new PoolClosed({ task })))) running = true
+    }
+    return running
+  }
+
+  #cancelOne(g: number, tell: () => void): boolean {
+    const { s } = this.#memory
+    const job = this.#jobs[g]!
+    if (!cancelQueued(s, g, generationOf(statusOf(s, g)))) {
+      requestCancel(s, g)
+      return false
+    }
+    this.#freePayload(g)
+    this.#forget(job, this.#indices[g], g)
+    tell()
+    this.#after(job)
+    return true
+  }
+
+  /** The task that machine `m` is running, if any. */
+  taskOn(m: number): string | undefined {
+    const { s } = this.#memory
+    for (let g = 1; g < this.#jobs.length; g++) {
+      const status = statusOf(s, g)
+      if (stateOf(status) === RUNNING && machineOf(status) === m) return this.#taskOf(g)
+    }
+    return undefined
+  }
+
+  /** Sweeps up after machine `m` of P `p`. Its Gs fail with `MachineExited`. */
+  async bury(m: number, p: number, reason: string): Promise<void> {
+    const { s } = this.#memory
+    for (;;) {
+      // What it had completed goes first; then a DONE G of its that is still here was never announced.
+      this.#drain()
+      const remains = sweep(s, m, p)
+      if (remains !== undefined) {
+        for (const g of remains.running) this.#fail(g, m, reason)
+        for (const g of remains.done) if (this.#jobs[g] !== undefined) this.#deliver(g)
+        this.#orphans.push(...remains.orphans.filter((g) => !this.#discard(g)))
+        if (this.#orphans.length > 0) announceCancel(s)
+        wakeAll(s)
+        this.#owner.onProgress()
+        return
+      }
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+    }
+  }
+
+  /** Ends a G that ran on a dead machine, and tells its waiter. */
+  #fail(g: number, m: number, reason: string): void {
+    const memory = this.#memory
+    const { s } = memory
+    const waiter = s.mem[gw(s, g) + G_WAITER]
+    this.#freePayload(g)
+    putReport(memory, g, EXITED, [m, reason], HOST)
+    const ended = finish(s, g, m)
+    if (ended === LOST) return
+    if (waiter === 0) this.#deliver(g)
+    else if (ended === ENDED_WAKE && waiter !== m + 1) unpark(s, waiter - 1)
+  }
+
+  /** Throws away a G that nobody waits for. False if it still runs: it was asked to stop, try again later. */
+  #discard(g: number): boolean {
+    const { s } = this.#memory
+    const status = statusOf(s, g)
+    const state = stateOf(status)
+    if (state === FREE) return true
+    if (state === DONE || (state === RUNNABLE && cancelQueued(s, g, generationOf(status)))) {
+      this.#freePayload(g)
+      release(s, HOST_FREE, HOST_HOME, g, HOST)
+      return true
+    }
+    requestCancel(s, g)
+    return false
+  }
+
+  /** Fails all calls in flight: nobody will run them. */
+  abandon(reason: string): void {
+    const { s } = this.#memory
+    this.#drain()
+    for (let g = 1; g < this.#jobs.length; g++) {
+      const job = this.#jobs[g]
+      if (job === undefined) continue
+      const index = this.#indices[g]
+      const status = statusOf(s, g)
+      const started = stateOf(status) === RUNNING || stateOf(status) === WAITING
+      const task = this.#taskOf(g)
+      this.#forget(job, index, g)
+      const error = started
+        ? new MachineExited({ task, machine: machineOf(status), reason })
+        : new PoolClosed({ task })
+      job.owner.onFailure(index, error)
+      this.#after(job)
+    }
+  }
+}

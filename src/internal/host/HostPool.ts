@@ -1,0 +1,399 @@
+/**
+ * The host's side of a pool: puts calls into shared memory, takes their outcomes out, and closes. No Effect in here;
+ * the public modules wrap it.
+ */
+import { encode, Unsendable } from "../codec/codec.ts"
+import { type Memory, memoryOf, putBytes, putInline } from "../codec/payload.ts"
+import { type MachineStartFailed, type MachineStuck, NotSerializable, PayloadTooLarge, PoolClosed } from "../../Errors.ts"
+import { currentMachine } from "../machine/current.ts"
+import type { MachineInit } from "../machine/messages.ts"
+import { SharedTable } from "../machine/SharedTable.ts"
+import {
+  addTask,
+  allocate,
+  announceCancel,
+  append,
+  CLOSING,
+  create,
+  formatArena,
+  G_PARENT,
+  G_TASK,
+  G_WAITER,
+  gw,
+  HOST,
+  HOST_FREE,
+  HOST_HOME,
+  largestPayload,
+  makeRunnable,
+  release,
+  type Sched,
+  STATE,
+  STOPPING,
+  TABLE_BUSY,
+  TABLE_FULL,
+  wakeAll,
+  wakeEach,
+  wakep,
+  wantRoom,
+  wantSlots
+} from "../scheduler/index.ts"
+import type { TaskDef } from "../registry.ts"
+import { Crew } from "./Crew.ts"
+import { Deliveries } from "./Deliveries.ts"
+import { type Described, Job, type JobOwner } from "./Job.ts"
+import { KeepAlive } from "./keepAlive.ts"
+import type { Spawner } from "./Spawner.ts"
+
+/** What a pool is opened with; checked and completed by the public module. */
+export interface HostPoolOptions {
+  readonly procs: number
+  readonly global: boolean
+  /** At most one root in progress per machine. */
+  readonly bounded: boolean
+  readonly capacity: number
+  /** Bytes. */
+  readonly arena: number
+  readonly spins: number
+  /** Ms that a machine may take to become ready. */
+  readonly startTimeout: number
+  /** Ms that a task's module may take to load. */
+  readonly loadTimeout: number
+  /** Ms that machines may take to end before force is used. */
+  readonly grace: number
+  readonly startIndex: number
+  /** What to do with an error in a task's code that belongs to no call any more. */
+  readonly onStray: (error: unknown) => void
+}
+
+/** Calls that are put in the queue under one lock. */
+const BATCH = 1024
+/** Longest time in ms that submitting holds the event loop. */
+const SLICE_MS = 8
+/** Ms between tries when there is no room and nobody will tell. */
+const RETRY_MS = 5
+
+/** How putting a call into memory went. */
+type Put = "queued" | "refused" | "no room"
+
+/** One open pool. */
+export class HostPool {
+  readonly s: Sched
+  readonly memory: Memory
+  readonly shared: SharedTable
+  readonly #options: HostPoolOptions
+  readonly #crew: Crew
+  readonly #deliveries: Deliveries
+  readonly #keepAlive = new KeepAlive()
+  readonly #ids = new Map<TaskDef, number>()
+  readonly #maxInFlight: number
+  /** Jobs with calls to submit, in the order of their arrival; taken from the front. */
+  readonly #waiting = new Set<Job>()
+  readonly #batch = new Int32Array(BATCH)
+  #batched = 0
+  #retry: ReturnType<typeof setTimeout> | undefined
+  #pumping = false
+  #closed: Promise<ReadonlyArray<MachineStuck>> | undefined
+  #lost: MachineStartFailed | undefined
+
+  constructor(options: HostPoolOptions, spawner: Spawner) {
+    this.#options = options
+    this.s = create({
+      procs: options.procs,
+      machines: options.procs,
+      capacity: options.capacity,
+      arena: options.arena,
+      global: options.global,
+      bounded: options.bounded,
+      spins: options.spins,
+      startIndex: options.startIndex
+    }, (bytes) => new SharedArrayBuffer(bytes))
+    formatArena(this.s)
+    this.memory = memoryOf(this.s)
+    this.#maxInFlight = Math.max(1, options.capacity - (options.capacity >>> 2))
+    this.shared = new SharedTable(0, (notice) => this.#crew.broadcast(notice, -1))
+    this.#deliveries = new Deliveries(this.memory, this.shared, options.capacity, {
+      onProgress: () => this.#pump(),
+      onWantsMore: (job) => void this.#waiting.add(job),
+      onIdle: () => this.#settleDown()
+    })
+    this.#crew = new Crew(this.s, spawner, options.startTimeout, {
+      init: (m, p): MachineInit => ({
+        memory: this.s.mem.buffer as SharedArrayBuffer,
+        m,
+        p,
+        loadTimeout: options.loadTimeout,
+        nesting: (currentMachine()?.nesting ?? -1) + 1,
+        shared: this.shared.all()
+      }),
+      onShared: ({ buffer, id }, from) => {
+        this.shared.add(id, buffer)
+        this.#crew.broadcast({ kind: "shared", id, buffer }, from)
+      },
+      onStray: options.onStray,
+      onDeath: (m, p, reason) => this.#deliveries.bury(m, p, reason),
+      onLost: (error) => this.#giveUp(error)
+    })
+  }
+
+  /** Starts the machines. Rejects with `MachineStartFailed`; the pool must be closed then too. */
+  async start(): Promise<void> {
+    this.#keepAlive.hold()
+    try {
+      await this.#crew.start()
+    } finally {
+      this.#settleDown()
+    }
+  }
+
+  /** Calls in progress: queued or running. */
+  get inFlight(): number {
+    return this.#deliveries.inFlight
+  }
+
+  /** Submits a batch of `length` calls, at most `limit` of them in progress at once. */
+  submit(owner: JobOwner, length: number, limit = Infinity): Job {
+    const job = new Job(owner, length, limit)
+    this.#keepAlive.hold()
+    this.#waiting.add(job)
+    this.#pump()
+    if (length === 0) job.checkEnd()
+    return job
+  }
+
+  /**
+   * Stops a job: calls that have not started never will, those that run are asked to stop. Its owner is told of the
+   * end when the last one that runs has ended.
+   */
+  cancel(job: Job): void {
+    if (job.cancelled || job.ended) return
+    job.cancelled = true
+    this.#waiting.delete(job)
+    this.#dropHeld(job)
+    if (this.#deliveries.cancelAll(job)) this.#wakeForCancel()
+    job.checkEnd()
+    this.#settleDown()
+    this.#pump()
+  }
+
+  /**
+   * Closes the pool: no more calls, queued ones fail with `PoolClosed`, running ones are asked to stop and may end.
+   * Resolves, with those that could not be ended, once every other machine has ended with proof. Any number of calls
+   * get the same promise.
+   */
+  close(): Promise<ReadonlyArray<MachineStuck>> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<ReadonlyArray<MachineStuck>> {
+    const { grace } = this.#options
+    const began = performance.now()
+    this.#keepAlive.hold()
+    Atomics.store(this.s.mem, STATE, CLOSING)
+    for (const job of [...this.#waiting]) this.#refuseRest(job)
+    if (this.#deliveries.closeQueued()) this.#wakeForCancel()
+    await this.#deliveries.whenEmpty(grace)
+    this.#crew.stopping()
+    Atomics.store(this.s.mem, STATE, STOPPING)
+    wakeAll(this.s)
+    const left = Math.max(grace - (performance.now() - began), Math.min(grace, MIN_GRACE_MS))
+    const stuck = await this.#crew.ended(left, (m) => this.#deliveries.taskOn(m))
+    this.#deliveries.abandon("the pool was closed while it ran")
+    clearTimeout(this.#retry)
+    this.#keepAlive.dispose()
+    return stuck
+  }
+
+  /** Submits what there is room for, first come first served. */
+  #pump(): void {
+    if (this.#pumping) return
+    this.#pumping = true
+    const began = performance.now()
+    try {
+      for (const job of this.#waiting) {
+        if (this.#closed !== undefined || this.#lost !== undefined) {
+          this.#refuseRest(job)
+          continue
+        }
+        while (job.wantsMore) {
+          const put = this.#put(job)
+          if (put === "no room") return this.#tryLater()
+          if (this.#batched === BATCH) {
+            if (!this.#flush()) return this.#tryLater()
+            // The host has other things to do than to submit: a server answers requests, say.
+            if (performance.now() - began > SLICE_MS) return this.#tryLater(0)
+          }
+        }
+        // One that has reached its limit comes back to the end of the line with its next completion.
+        this.#waiting.delete(job)
+        job.checkEnd()
+      }
+    } finally {
+      this.#pumping = false
+      if (!this.#flush()) this.#tryLater()
+      this.#deliveries.listen()
+    }
+  }
+
+  /** Puts the next call of a job into memory. */
+  #put(job: Job): Put {
+    if (this.#deliveries.inFlight >= this.#maxInFlight) return "no room"
+    const { s } = this
+    let g = allocate(s, HOST_FREE, HOST_HOME, HOST)
+    if (g === 0) {
+      wantSlots(s)
+      g = allocate(s, HOST_FREE, HOST_HOME, HOST)
+      if (g === 0) return "no room"
+    }
+    const put = this.#fill(job, g)
+    if (put !== "queued") {
+      release(s, HOST_FREE, HOST_HOME, g, HOST)
+      if (put === "refused") job.cursor++
+      return put
+    }
+    const G = gw(s, g)
+    s.mem[G + G_PARENT] = 0
+    s.mem[G + G_WAITER] = 0
+    this.#deliveries.expect(job, job.cursor++, g)
+    this.#batch[this.#batched++] = makeRunnable(s, g)
+    return put
+  }
+
+  /** Writes the task and the arguments of a job's next call. */
+  #fill(job: Job, g: number): Put {
+    let call = job.held
+    if (call === undefined) {
+      try {
+        call = job.owner.describe(job.cursor)
+      } catch (error) {
+        job.owner.onBroken(error)
+        this.cancel(job)
+        return "refused"
+      }
+      job.held = call
+    }
+    const id = this.#idOf(call.def)
+    if (id === TABLE_BUSY) return "no room"
+    if (id === TABLE_FULL) {
+      return this.#refuse(job, new PayloadTooLarge({ task: call.def.name, bytes: call.def.key.length, limit: 0 }))
+    }
+    this.s.mem[gw(this.s, g) + G_TASK] = id
+    if (job.heldBytes === undefined && putInline(this.memory, g, call.args)) return this.#taken(job)
+    return this.#fillBytes(job, g, call)
+  }
+
+  #fillBytes(job: Job, g: number, call: Described): Put {
+    let bytes = job.heldBytes
+    if (bytes === undefined) {
+      try {
+        bytes = encode(call.args, "args", this.shared)
+      } catch (error) {
+        if (!(error instanceof Unsendable)) throw error
+        const { path, reason } = error
+        return this.#refuse(job, new NotSerializable({ task: call.def.name, path, reason }))
+      }
+      const limit = largestPayload(this.s)
+      if (bytes.length > limit) {
+        return this.#refuse(job, new PayloadTooLarge({ task: call.def.name, bytes: bytes.length, limit }))
+      }
+    }
+    // A quarter of the arena is left to results, so that arguments of queued calls cannot lock them out.
+    const reserve = this.#deliveries.inFlight === 0 ? 0 : this.s.arenaWords >>> 2
+    if (putBytes(this.memory, g, bytes, HOST, reserve)) return this.#taken(job)
+    wantRoom(this.s)
+    if (putBytes(this.memory, g, bytes, HOST, reserve)) return this.#taken(job)
+    job.heldBytes ??= bytes.slice()
+    return "no room"
+  }
+
+  #taken(job: Job): Put {
+    job.held = job.heldBytes = undefined
+    return "queued"
+  }
+
+  #refuse(job: Job, error: NotSerializable | PayloadTooLarge): Put {
+    const index = job.cursor
+    this.#taken(job)
+    // Later, so that no caller is called back while it submits.
+    job.inFlight++
+    queueMicrotask(() => {
+      job.inFlight--
+      job.owner.onFailure(index, error)
+      job.checkEnd()
+      this.#settleDown()
+    })
+    return "refused"
+  }
+
+  #dropHeld(job: Job): void {
+    job.held = job.heldBytes = undefined
+  }
+
+  #idOf(def: TaskDef): number {
+    const known = this.#ids.get(def)
+    if (known !== undefined) return known
+    const id = addTask(this.s, new TextEncoder().encode(def.key), HOST)
+    if (id >= 0) this.#ids.set(def, id)
+    return id
+  }
+
+  /** Makes the batch visible to the machines. False if the queue's lock could not be had: then it stays. */
+  #flush(): boolean {
+    if (this.#batched === 0) return true
+    const { s } = this
+    if (!append(s, s.bounded ? s.rq : s.gq, this.#batch, this.#batched, HOST)) return false
+    this.#batched = 0
+    if (s.bounded) wakeEach(s)
+    wakep(s)
+    return true
+  }
+
+  /** Completions lead to another try as well; this is for when there are none to come. */
+  #tryLater(ms = RETRY_MS): void {
+    if (this.#retry !== undefined) return
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined
+      this.#pump()
+    }, ms)
+  }
+
+  #wakeForCancel(): void {
+    announceCancel(this.s)
+    wakeAll(this.s)
+  }
+
+  #refuseRest(job: Job): void {
+    this.#waiting.delete(job)
+    this.#dropHeld(job)
+    while (job.cursor < job.length && !job.cancelled) {
+      const index = job.cursor++
+      let task = "unknown"
+      try {
+        task = job.owner.describe(index).def.name
+      } catch (error) {
+        job.owner.onBroken(error)
+        break
+      }
+      job.owner.onFailure(index, new PoolClosed({ task }))
+    }
+    job.cursor = job.length
+    job.checkEnd()
+  }
+
+  /** No machine is left: what waits will never run. */
+  #giveUp(error: MachineStartFailed): void {
+    this.#lost = error
+    for (const job of [...this.#waiting]) this.#refuseRest(job)
+    this.#deliveries.abandon(`no machine could be started any more: ${error.reason}`)
+  }
+
+  /** Lets the process end if nothing is outstanding. */
+  #settleDown(): void {
+    if (this.#deliveries.inFlight === 0 && this.#waiting.size === 0 && this.#closed === undefined) {
+      this.#keepAlive.release()
+    }
+  }
+}
+
+/** After a long drain, machines still get this long in ms to leave their loops. */
+const MIN_GRACE_MS = 2000

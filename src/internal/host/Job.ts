@@ -1,0 +1,63 @@
+/**
+ * A batch of calls that the host submits together, or a single one. The pool pulls calls from it as there is room,
+ * and tells it how each ended. There is one object per batch, none per call.
+ */
+import type { TaskError } from "../../Errors.ts"
+import type { TaskDef } from "../registry.ts"
+
+/** A task and its arguments, as the pool needs them. */
+export interface Described {
+  readonly def: TaskDef
+  readonly args: ReadonlyArray<unknown>
+}
+
+/** What a job's owner provides. */
+export interface JobOwner {
+  /** The call at `index`, asked for once and in order. If it throws, the job is cancelled and `onBroken` is called. */
+  readonly describe: (index: number) => Described
+  readonly onSuccess: (index: number, value: unknown) => void
+  readonly onFailure: (index: number, error: TaskError) => void
+  /** The call stopped because the job was cancelled. */
+  readonly onInterrupted: (index: number) => void
+  readonly onBroken: (error: unknown) => void
+  /** Nothing of this job is in progress any more, and nothing will be submitted. Called once, after all others. */
+  readonly onEnd: () => void
+}
+
+/** A job's bookkeeping, owned by the pool. */
+export class Job {
+  readonly owner: JobOwner
+  readonly length: number
+  /** Most calls in progress at once. */
+  readonly limit: number
+  /** Index of the next call to submit. */
+  cursor = 0
+  /** Calls in progress: submitted and not yet told. */
+  inFlight = 0
+  /** Gs of the calls in progress by index, 0 where there is none. */
+  readonly slots: Int32Array | Array<number>
+  cancelled = false
+  ended = false
+  /** The call at `cursor` if it was asked for and could not be submitted, and its encoded arguments. */
+  held: Described | undefined
+  heldBytes: Uint8Array | undefined
+
+  constructor(owner: JobOwner, length: number, limit: number) {
+    this.owner = owner
+    this.length = length
+    this.limit = limit
+    this.slots = length === 1 ? [0] : new Int32Array(length)
+  }
+
+  /** Whether it has a call to submit now. */
+  get wantsMore(): boolean {
+    return !this.cancelled && this.cursor < this.length && this.inFlight < this.limit
+  }
+
+  /** Tells the owner of the end, once, when it has come. */
+  checkEnd(): void {
+    if (this.ended || this.inFlight > 0 || (!this.cancelled && this.cursor < this.length)) return
+    this.ended = true
+    this.owner.onEnd()
+  }
+}

@@ -1,0 +1,329 @@
+/**
+ * What a machine does with a G that it has claimed: finds the function, reads the arguments, runs it, and writes how
+ * it ended. Where the next G comes from is the loop's business (loop.ts), what a running function may do with other
+ * Gs is in spawn.ts.
+ */
+import { decode, encode, encodeFailure, sharedIds, Unsendable } from "../codec/codec.ts"
+import {
+  copyBytes,
+  DEADLOCK,
+  detach,
+  hasBytes,
+  INTERRUPTED,
+  type Memory,
+  memoryOf,
+  NOT_FOUND,
+  putBytes,
+  putInline1,
+  putReport,
+  setOutcome,
+  SUCCEEDED,
+  takeInline,
+  THREW,
+  TOO_LARGE,
+  UNSENDABLE
+} from "../codec/payload.ts"
+import {
+  arenaUsed,
+  CANCEL_EPOCH,
+  ENDED_WAKE,
+  finish,
+  FLAG_SYNC,
+  freeBlock,
+  G_CHILD,
+  G_FLAGS,
+  G_PARENT,
+  G_TASK,
+  G_WAITER,
+  gw,
+  homeOf,
+  largestPayload,
+  listOf,
+  LOST,
+  type Machine,
+  makeMachine,
+  pushHost,
+  type Sched,
+  setWaiting,
+  STATE,
+  STOPPING,
+  unpark
+} from "../scheduler/index.ts"
+import type { TaskDef } from "../registry.ts"
+import { isCancelled } from "./cancel.ts"
+import { Interrupted } from "./Interrupted.ts"
+import type { MachineInit } from "./messages.ts"
+import { type Loaded, Modules, NotFound } from "./Modules.ts"
+import type { SharedTable } from "./SharedTable.ts"
+import { endChildren } from "./spawn.ts"
+
+/** Ms between two looks at a full arena, and how many looks: ten seconds in all. */
+const ROOM_NAP = 1
+const ROOM_LOOKS = 10_000
+
+/** A G whose continuation waits for the event loop. */
+interface Suspended {
+  readonly g: number
+  readonly def: TaskDef
+}
+
+/** One per thread. Its fields are used by the loop, by spawn and join, and by nobody else. */
+export class MachineRuntime {
+  readonly s: Sched
+  readonly memory: Memory
+  readonly t: Machine
+  readonly m: number
+  readonly p: number
+  /** The free list of this machine's P. */
+  readonly list: number
+  readonly home: number
+  readonly shared: SharedTable
+  readonly modules: Modules
+  readonly nesting: number
+  /** The G whose sync code runs now, 0 if none. */
+  current = 0
+  /** How many Gs are being run by joins below the current one. */
+  helping = 0
+  /** The cancellation epoch at which the current chain of callers was found to be wanted. */
+  cleanEpoch = -1
+  /** Gs in progress here that need the event loop. */
+  pending = 0
+  /** Called when something happened on the event loop that the sleeping loop should look at. */
+  poke: () => void = () => {}
+  readonly #suspended = new Set<Suspended>()
+  #seenEpoch = 0
+
+  constructor(s: Sched, init: MachineInit, shared: SharedTable) {
+    this.s = s
+    this.memory = memoryOf(s)
+    this.m = init.m
+    this.p = init.p
+    this.nesting = init.nesting
+    this.t = makeMachine(init.m, init.p, (Math.imul(init.m + 1, 0x9e3779b1) ^ (Date.now() | 0)) | 1)
+    this.list = listOf(init.p)
+    this.home = homeOf(init.p)
+    this.shared = shared
+    this.modules = new Modules(s, init.loadTimeout)
+  }
+
+  /** Whether `g` can be run without waiting for a module or a shared buffer. */
+  canRunNow(g: number): boolean {
+    return this.modules.known(this.s.mem[gw(this.s, g) + G_TASK]) !== undefined &&
+      (!hasBytes(this.memory, g) || this.shared.knows(sharedIds(copyBytes(this.memory, g))))
+  }
+
+  /** Runs a claimed G, or leaves it waiting for what it needs. */
+  run(g: number): void {
+    const { mem } = this.s
+    const G = gw(this.s, g)
+    if (mem[G + G_PARENT] === 0) this.t.roots++
+    const def = this.modules.known(mem[G + G_TASK])
+    if (def === undefined) return this.#load(g, mem[G + G_TASK])
+    if (!hasBytes(this.memory, g)) return this.call(g, def, takeInline(this.memory, g))
+    const bytes = this.takeBytes(g)
+    const ids = sharedIds(bytes)
+    if (this.shared.knows(ids)) return this.#callWith(g, def, bytes)
+    this.#suspend(g, def, (suspended) =>
+      this.shared.whenKnown(ids, () => {
+        if (this.#resume(suspended)) this.#callWith(g, def, bytes)
+      }))
+  }
+
+  #callWith(g: number, def: TaskDef, bytes: Uint8Array): void {
+    let args: ReadonlyArray<unknown>
+    try {
+      args = decode(bytes, this.shared)
+    } catch (error) {
+      return this.fail(g, error)
+    }
+    this.call(g, def, args)
+  }
+
+  /** The bytes of `g`, whose block is freed. */
+  takeBytes(g: number): Uint8Array {
+    const bytes = copyBytes(this.memory, g)
+    this.freePayload(g)
+    return bytes
+  }
+
+  /** Frees the block of `g`, if it has one. */
+  freePayload(g: number): void {
+    const block = detach(this.memory, g, this.m)
+    if (block !== 0) freeBlock(this.s, block, this.m)
+  }
+
+  /** Calls the function of a G and sees to its end. */
+  call(g: number, def: TaskDef, args: ReadonlyArray<unknown>): void {
+    const outer = this.current
+    const outerEpoch = this.cleanEpoch
+    this.current = g
+    this.cleanEpoch = -1
+    let value: unknown
+    let failed = false
+    try {
+      value = apply(def, args)
+    } catch (error) {
+      value = error
+      failed = true
+    }
+    if (this.s.mem[gw(this.s, g) + G_CHILD] !== 0) {
+      const childError = endChildren(this, g, failed)
+      if (!failed && childError !== undefined) {
+        value = childError.error
+        failed = true
+      }
+    }
+    this.current = outer
+    this.cleanEpoch = outerEpoch
+    if (failed) this.fail(g, value)
+    else if (isThenable(value)) this.#await(g, def, value)
+    else this.succeed(g, value)
+  }
+
+  #await(g: number, def: TaskDef, promise: PromiseLike<unknown>): void {
+    const settled = Promise.resolve(promise)
+    if ((this.s.mem[gw(this.s, g) + G_FLAGS] & FLAG_SYNC) !== 0) {
+      settled.catch(() => {}) // its outcome is told below, whatever becomes of the promise
+      return this.report(g, DEADLOCK, asyncChild)
+    }
+    this.#suspend(g, def, (suspended) =>
+      settled.then(
+        (value) => this.#resume(suspended) && this.succeed(g, value),
+        (error) => this.#resume(suspended) && this.fail(g, error)
+      ))
+  }
+
+  /** Leaves a G to the event loop; `start` is told what to pass to `#resume`. */
+  #suspend(g: number, def: TaskDef, start: (suspended: Suspended) => void): void {
+    const suspended: Suspended = { g, def }
+    setWaiting(this.s, g, this.m)
+    this.#suspended.add(suspended)
+    this.pending++
+    start(suspended)
+  }
+
+  /** False if the G was ended meanwhile. */
+  #resume(suspended: Suspended): boolean {
+    if (!this.#suspended.delete(suspended)) return false
+    this.pending--
+    this.poke()
+    return true
+  }
+
+  #load(g: number, task: number): void {
+    const settle = (loaded: Loaded, suspended: Suspended) => {
+      if (!this.#resume(suspended)) return
+      if (loaded instanceof NotFound) return this.report(g, NOT_FOUND, [loaded.module, loaded.reason])
+      if (this.s.mem[gw(this.s, g) + G_PARENT] === 0) this.t.roots-- // counted again by run
+      this.run(g)
+    }
+    const def = this.modules.placeholder(task)
+    this.#suspend(g, def, (suspended) => this.modules.load(task).then((loaded) => settle(loaded, suspended)))
+  }
+
+  /** Ends the Gs waiting here that nobody wants any more. Cheap when nothing was cancelled since the last time. */
+  endCancelled(): void {
+    const epoch = Atomics.load(this.s.mem, CANCEL_EPOCH)
+    if (epoch === this.#seenEpoch) return
+    this.#seenEpoch = epoch
+    for (const suspended of this.#suspended) {
+      if (isCancelled(this.s, suspended.g) && this.#resume(suspended)) {
+        setOutcome(this.memory, suspended.g, INTERRUPTED)
+        this.end(suspended.g)
+      }
+    }
+  }
+
+  /** Ends a G with the value that it returned. */
+  succeed(g: number, value: unknown): void {
+    if (putInline1(this.memory, g, value)) {
+      setOutcome(this.memory, g, SUCCEEDED)
+      return this.end(g)
+    }
+    let bytes: Uint8Array
+    try {
+      bytes = encode([value], "result", this.shared)
+    } catch (error) {
+      const { path, reason } = error as Unsendable
+      return this.report(g, UNSENDABLE, [path, reason])
+    }
+    this.#endWithBytes(g, SUCCEEDED, bytes)
+  }
+
+  /** Ends a G with what it threw. */
+  fail(g: number, error: unknown): void {
+    if (error instanceof Interrupted && isCancelled(this.s, g)) {
+      setOutcome(this.memory, g, INTERRUPTED)
+      return this.end(g)
+    }
+    if (putInline1(this.memory, g, error)) {
+      setOutcome(this.memory, g, THREW)
+      return this.end(g)
+    }
+    this.#endWithBytes(g, THREW, encodeFailure(error, this.shared))
+  }
+
+  #endWithBytes(g: number, outcome: number, bytes: Uint8Array): void {
+    const limit = largestPayload(this.s)
+    if (bytes.length <= limit && this.#putBytes(g, bytes)) {
+      setOutcome(this.memory, g, outcome)
+      this.end(g)
+    } else {
+      this.report(g, TOO_LARGE, [bytes.length, Math.max(0, limit - arenaUsed(this.s) * 4)])
+    }
+  }
+
+  /** A full arena is back-pressure: the machine waits for others to take their payloads out, for a bounded time. */
+  #putBytes(g: number, bytes: Uint8Array): boolean {
+    if (putBytes(this.memory, g, bytes, this.m, 0)) return true
+    const kept = bytes.slice()
+    for (let i = 0; i < ROOM_LOOKS && Atomics.load(this.s.mem, STATE) !== STOPPING; i++) {
+      Atomics.wait(never, 0, 0, ROOM_NAP)
+      if (putBytes(this.memory, g, kept, this.m, 0)) return true
+    }
+    return false
+  }
+
+  /** Ends a G with a short report of what went wrong. */
+  report(g: number, outcome: number, values: ReadonlyArray<string | number>): void {
+    putReport(this.memory, g, outcome, values, this.m)
+    this.end(g)
+  }
+
+  /** Ends a G whose outcome is written, and tells its waiter. */
+  end(g: number): void {
+    const G = gw(this.s, g)
+    // Both words must be read before the G is ended: then it belongs to the waiter.
+    const waiter = this.s.mem[G + G_WAITER]
+    if (this.s.mem[G + G_PARENT] === 0) this.t.roots--
+    const ended = finish(this.s, g, this.m)
+    if (ended === LOST) return
+    if (waiter === 0) pushHost(this.s, g)
+    else if (ended === ENDED_WAKE) unpark(this.s, waiter - 1)
+  }
+}
+
+/** A word that nobody notifies. */
+const never = new Int32Array(new SharedArrayBuffer(4))
+
+/** Why a sync task cannot wait for an async one. */
+export const asyncChild = [
+  "its caller, a sync task, waits for it in join()",
+  "it returned a promise, which needs the event loop that a sync task does not give back: make the caller async"
+]
+
+export const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  typeof value === "object" && value !== null && typeof (value as PromiseLike<unknown>).then === "function"
+
+/** Calls a task's function. Few arguments, the common case, need no spreading. */
+export const apply = (def: TaskDef, args: ReadonlyArray<unknown>): unknown => {
+  const fn = def.fn as (...args: ReadonlyArray<unknown>) => unknown
+  switch (args.length) {
+    case 1:
+      return fn(args[0])
+    case 2:
+      return fn(args[0], args[1])
+    default:
+      return fn(...args)
+  }
+}

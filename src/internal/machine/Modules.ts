@@ -1,0 +1,101 @@
+/**
+ * Functions of the tasks that this machine has met, by their number in the pool. A number that is met for the first
+ * time is looked up among the tasks that this thread's modules have defined; if it is not there, its module is
+ * imported.
+ */
+import { compileSource } from "../inline/compile.ts"
+import { learn, lookUp, type TaskDef, unpackKey } from "../registry.ts"
+import { type Sched, taskBytes } from "../scheduler/index.ts"
+import { describe } from "../codec/unsendable.ts"
+
+/** Why a task cannot be run here. */
+export class NotFound {
+  readonly module: string
+  readonly reason: string
+  constructor(module: string, reason: string) {
+    this.module = module
+    this.reason = reason
+  }
+}
+
+/** A task's function, or why there is none. */
+export type Loaded = TaskDef | NotFound
+
+const textDecoder = new TextDecoder()
+
+/** The tasks that one machine has met. */
+export class Modules {
+  readonly #defs: Array<TaskDef | undefined> = []
+  readonly #loading = new Map<number, Promise<Loaded>>()
+  readonly #s: Sched
+  readonly #timeout: number
+  /** Modules being imported now, most recent last. */
+  readonly importing = new Set<string>()
+
+  constructor(s: Sched, timeout: number) {
+    this.#s = s
+    this.#timeout = timeout
+  }
+
+  /** The task with this number if it can be had without an import. */
+  known(id: number): TaskDef | undefined {
+    const def = this.#defs[id]
+    if (def !== undefined) return def
+    const key = this.#key(id)
+    const found = lookUp(key) ?? this.#compile(key)
+    if (found !== undefined) this.remember(id, found)
+    return found
+  }
+
+  /** Pairs a task of this thread with its number. */
+  remember(id: number, def: TaskDef): void {
+    def.id = id
+    this.#defs[id] = def
+  }
+
+  /** Stands for a task whose module is being imported. */
+  placeholder(id: number): TaskDef {
+    const { module, name } = unpackKey(this.#key(id))
+    return { name, module, key: "", fn: () => undefined, id }
+  }
+
+  /** Imports the task's module. Never rejects, and settles within the time-out. */
+  load(id: number): Promise<Loaded> {
+    let loading = this.#loading.get(id)
+    if (loading === undefined) {
+      loading = this.#import(id)
+      this.#loading.set(id, loading)
+      loading.then(() => this.#loading.delete(id))
+    }
+    return loading
+  }
+
+  async #import(id: number): Promise<Loaded> {
+    const { module, name, source } = unpackKey(this.#key(id))
+    if (source !== "") return new NotFound(module, "its source cannot be compiled here")
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const late = new Promise<string>((resolve) => {
+      timer = setTimeout(() => resolve(`its module has not finished loading after ${this.#timeout} ms`), this.#timeout)
+    })
+    this.importing.add(module)
+    const imported = import(module).then(() => undefined, (error) => `importing it failed: ${describe(error)}`)
+    imported.then(() => this.importing.delete(module))
+    const problem = await Promise.race([imported, late])
+    clearTimeout(timer)
+    if (problem !== undefined) return new NotFound(module, problem)
+    return this.known(id) ?? new NotFound(
+      module,
+      `the module defines no task of that name when a machine imports it; define "${name}" at its top level, ` +
+        "outside any condition"
+    )
+  }
+
+  #compile(key: string): TaskDef | undefined {
+    const parts = unpackKey(key)
+    return parts.source === "" ? undefined : learn(parts, compileSource(parts.source))
+  }
+
+  #key(id: number): string {
+    return textDecoder.decode(taskBytes(this.#s, id))
+  }
+}

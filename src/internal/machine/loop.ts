@@ -1,0 +1,81 @@
+/**
+ * A machine's life: look for a G, run it, look again; turn the event loop where something pends on it; sleep when
+ * there is nothing to do.
+ */
+import {
+  findRunnable,
+  leaveIdle,
+  M_PARK,
+  mw,
+  NOTHING,
+  parkBlocking,
+  STOP
+} from "../scheduler/index.ts"
+import type { MachineRuntime } from "./MachineRuntime.ts"
+
+/** Looks at the clock once in so many Gs. A prime, so that it does not fall in step with the work (Go). */
+const TURN_TICKS = 61
+/** Longest time in ms between two turns of the event loop, so that what tasks left on it gets its chance. */
+const TURN_MS = 10
+/** Longest sleep in ms of a machine with nothing on its event loop that we know of. Then it turns it once. */
+const PARK_MS = 250
+/** Longest sleep in ms of a machine whose event loop goes on meanwhile. */
+const ASYNC_PARK_MS = 5000
+
+/** One turn of the event loop: what is ready there runs. */
+const turn: () => Promise<void> = typeof setImmediate === "function"
+  ? () => new Promise((resolve) => setImmediate(resolve))
+  : () => new Promise((resolve) => setTimeout(resolve, 0))
+
+/** Runs until the pool stops. */
+export const runLoop = async (r: MachineRuntime): Promise<void> => {
+  const { m, p, s, t } = r
+  const sleep = makeAsyncSleep(r)
+  let ticks = 0
+  let turned = performance.now()
+  for (;;) {
+    r.endCancelled()
+    const g = findRunnable(s, t)
+    if (g === STOP) return
+    if (g !== NOTHING) {
+      r.run(g)
+      if (++ticks < TURN_TICKS && (r.pending === 0 || performance.now() - turned < TURN_MS)) continue
+      ticks = 0
+      if (r.pending === 0 && performance.now() - turned < TURN_MS) continue
+      await turn()
+    } else if (r.pending === 0) {
+      parkBlocking(s, p, m, PARK_MS)
+      leaveIdle(s, t)
+      if (performance.now() - turned < PARK_MS) continue
+      await turn()
+    } else {
+      await sleep()
+      leaveIdle(s, t)
+    }
+    turned = performance.now()
+  }
+}
+
+/**
+ * Sleeps without blocking the event loop, until `unpark`, or until something happened on the event loop that the loop
+ * should look at. One wait at a time is enough for both: one that is still under way serves the next sleep too.
+ */
+const makeAsyncSleep = (r: MachineRuntime): () => Promise<void> => {
+  const word = mw(r.s, r.m) + M_PARK
+  let wake = () => {}
+  let waiting = false
+  const awake = () => {
+    waiting = false
+    wake()
+  }
+  return () =>
+    new Promise<void>((resolve) => {
+      wake = resolve
+      r.poke = resolve
+      if (waiting && Atomics.load(r.s.mem, word) === 0) return
+      const wait = Atomics.waitAsync(r.s.mem, word, 0, ASYNC_PARK_MS)
+      if (!wait.async) return resolve()
+      waiting = true
+      wait.value.then(awake)
+    })
+}

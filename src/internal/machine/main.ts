@@ -1,0 +1,39 @@
+/** The module that a machine's thread starts with. */
+import { attach, M_EXITED, M_LIFE, M_READY, mw, stopSpinning } from "../scheduler/index.ts"
+import { connect } from "./connect.ts"
+import { setCurrentMachine } from "./current.ts"
+import { runLoop } from "./loop.ts"
+import { MachineRuntime } from "./MachineRuntime.ts"
+import type { MachineInit, ToHost, ToMachine } from "./messages.ts"
+import { SharedTable } from "./SharedTable.ts"
+
+const link = await connect()
+const init = link.init as MachineInit
+const tell = (message: ToHost): void => link.post(message)
+
+const s = attach(init.memory)
+const shared = new SharedTable(init.m + 1, tell)
+for (const { buffer, id } of init.shared) shared.add(id, buffer)
+link.onMessage((message) => {
+  const { buffer, id } = message as ToMachine
+  shared.add(id, buffer)
+})
+link.onStray((error) => tell({ kind: "stray", error: describeStray(error) }))
+
+const machine = new MachineRuntime(s, init, shared)
+setCurrentMachine(machine)
+stopSpinning(s, init.p) // a predecessor's, if it died while it looked for work
+Atomics.store(s.mem, mw(s, init.m) + M_LIFE, M_READY)
+tell({ kind: "ready" })
+await runLoop(machine)
+Atomics.store(s.mem, mw(s, init.m) + M_LIFE, M_EXITED)
+link.exit()
+
+/** A stray error may hold anything; what cannot be cloned is told in words. */
+function describeStray(error: unknown): unknown {
+  try {
+    return structuredClone(error)
+  } catch {
+    return String(error)
+  }
+}

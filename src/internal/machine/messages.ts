@@ -1,0 +1,23 @@
+/** What host and machine tell each other by messages. Calls and results do not go this way. */
+import type { SharedNotice } from "./SharedTable.ts"
+
+/** What a machine gets at its start. */
+export interface MachineInit {
+  readonly memory: SharedArrayBuffer
+  readonly m: number
+  readonly p: number
+  /** Longest time in ms that a task's module may take to load. */
+  readonly loadTimeout: number
+  /** How deep pools are nested: 0 for a pool of the main thread. */
+  readonly nesting: number
+  readonly shared: ReadonlyArray<SharedNotice>
+}
+
+/** From host to machine. */
+export type ToMachine = SharedNotice
+
+/** From machine to host. */
+export type ToHost =
+  | { readonly kind: "ready" }
+  | { readonly kind: "stray"; readonly error: unknown }
+  | SharedNotice

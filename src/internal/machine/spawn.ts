@@ -1,0 +1,401 @@
+/**
+ * What the sync code of a running G may do with other Gs: spawn, join, check. No promise and no Effect in the path.
+ *
+ * A join first tries to claim the child itself: then it is a function call. If another machine runs the child, the
+ * joiner helps: it runs other Gs, whatever it finds, until the child has ended; with nothing to run it parks, and the
+ * child's end wakes it. This cannot deadlock: Gs wait only for Gs that they spawned, so a waiter is older than what it
+ * waits for, and a G that runs on top of a waiter's stack started after it. A circle of waits and stacks would need a
+ * G that is older than itself.
+ */
+import { decode, encode, sharedIds, Unsendable } from "../codec/codec.ts"
+import {
+  hasBytes,
+  INTERRUPTED,
+  outcomeOf,
+  putBytes,
+  putInline,
+  putReport,
+  SUCCEEDED,
+  takeInline
+} from "../codec/payload.ts"
+import { Deadlock, NotSerializable, TaskFailed } from "../../Errors.ts"
+import type { TaskDef } from "../registry.ts"
+import {
+  addTask,
+  allocate,
+  announceCancel,
+  append,
+  askForWake,
+  C_INLINED,
+  C_SPAWNS,
+  CANCEL_EPOCH,
+  cancelQueued,
+  claim,
+  DONE,
+  findRunnable,
+  FLAG_SYNC,
+  G_CHILD,
+  G_FLAGS,
+  G_PARENT,
+  G_PREV,
+  G_SIBLING,
+  G_TASK,
+  G_WAITER,
+  generationOf,
+  gw,
+  hintOf,
+  leaveIdle,
+  makeRunnable,
+  M_PARK,
+  mw,
+  NOTHING,
+  P_COUNTERS,
+  P_NEXT,
+  parkBlocking,
+  pw,
+  put,
+  release,
+  requestCancel,
+  STATE,
+  stateOf,
+  statusOf,
+  STOP,
+  stopLooking,
+  STOPPING,
+  TABLE_FULL,
+  unclaim,
+  wakep
+} from "../scheduler/index.ts"
+import { errorOf } from "../taskError.ts"
+import { isCancelled } from "./cancel.ts"
+import { Interrupted } from "./Interrupted.ts"
+import { apply, asyncChild, isThenable, type MachineRuntime } from "./MachineRuntime.ts"
+
+/** How deep joins may run other Gs on one stack before they only wait. */
+const MAX_HELPING = 64
+/** Longest sleep of a joiner in ms, after which it looks whether it is still wanted. */
+const NAP = 100
+
+/** A child's way to end. */
+type Ended = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown }
+
+/** A spawned child: what the parent holds until it joins. */
+export class Child {
+  readonly machine: MachineRuntime
+  readonly def: TaskDef
+  readonly parent: number
+  /** Its record, 0 once it was joined or if it never had one. */
+  g: number
+  /** Its hint, to claim it by. */
+  readonly hint: number
+  /** The arguments, if they are plain values that need no copy. */
+  readonly args: ReadonlyArray<unknown> | undefined
+  ended: Ended | undefined
+
+  constructor(
+    machine: MachineRuntime,
+    def: TaskDef,
+    parent: number,
+    g: number,
+    hint: number,
+    args: ReadonlyArray<unknown> | undefined,
+    ended: Ended | undefined
+  ) {
+    this.machine = machine
+    this.def = def
+    this.parent = parent
+    this.g = g
+    this.hint = hint
+    this.args = args
+    this.ended = ended
+  }
+}
+
+/** Spawns a child of the current G. With no record or no room for its arguments, it is run here and now instead. */
+export const spawn = (r: MachineRuntime, def: TaskDef, args: ReadonlyArray<unknown>): Child => {
+  const { m, memory, s } = r
+  const parent = r.current
+  if (parent === 0) {
+    throw new Error(`Task.spawn of "${def.name}" outside the sync part of a task: spawn before the first await`)
+  }
+  const task = def.id >= 0 ? def.id : numberOf(r, def)
+  const g = allocate(s, r.list, r.home, m)
+  if (g === 0) return runAtOnce(r, def, args, parent)
+  const G = gw(s, g)
+  const { mem } = s
+  mem[G + G_TASK] = task
+  const inline = putInline(memory, g, args)
+  if (!inline && !putEncoded(r, g, def, args)) {
+    release(s, r.list, r.home, g, m)
+    return runAtOnce(r, def, args, parent)
+  }
+  mem[G + G_FLAGS] = FLAG_SYNC
+  mem[G + G_PARENT] = parent
+  mem[G + G_WAITER] = m + 1
+  link(r, parent, g)
+  const hint = makeRunnable(s, g)
+  mem[pw(r.p) + P_COUNTERS + C_SPAWNS]++
+  put(s, r.p, hint, true, m, r.t.spill)
+  wakep(s)
+  return new Child(r, def, parent, g, hint, inline ? args : undefined, undefined)
+}
+
+/** False if the arena has no room. Throws what the caller of spawn should see. */
+const putEncoded = (r: MachineRuntime, g: number, def: TaskDef, args: ReadonlyArray<unknown>): boolean => {
+  try {
+    return putBytes(r.memory, g, encode(args, "args", r.shared), r.m, 0)
+  } catch (error) {
+    release(r.s, r.list, r.home, g, r.m)
+    if (!(error instanceof Unsendable)) throw error
+    throw new NotSerializable({ task: def.name, path: error.path, reason: error.reason })
+  }
+}
+
+const numberOf = (r: MachineRuntime, def: TaskDef): number => {
+  const id = addTask(r.s, new TextEncoder().encode(def.key), r.m)
+  if (id === TABLE_FULL) throw new Error("the pool's table of task names is full")
+  r.modules.remember(id, def)
+  return id
+}
+
+/** Puts `g` at the front of its parent's list of children that were not joined. Only this thread touches the list. */
+const link = (r: MachineRuntime, parent: number, g: number): void => {
+  const { mem } = r.s
+  const G = gw(r.s, g)
+  const P = gw(r.s, parent)
+  const first = mem[P + G_CHILD]
+  mem[G + G_PREV] = 0
+  mem[G + G_SIBLING] = first
+  if (first !== 0) mem[gw(r.s, first) + G_PREV] = g
+  mem[P + G_CHILD] = g
+}
+
+const unlink = (r: MachineRuntime, parent: number, g: number): void => {
+  const { mem } = r.s
+  const G = gw(r.s, g)
+  const prev = mem[G + G_PREV]
+  const next = mem[G + G_SIBLING]
+  if (prev !== 0) mem[gw(r.s, prev) + G_SIBLING] = next
+  else mem[gw(r.s, parent) + G_CHILD] = next
+  if (next !== 0) mem[gw(r.s, next) + G_PREV] = prev
+}
+
+/** Waits for a child and returns its value, or throws what it failed with. */
+export const join = (child: Child): unknown => {
+  const r = child.machine
+  if (child.ended === undefined) {
+    if (r.current !== child.parent) {
+      throw new Error(`task "${child.def.name}" can only be joined by the task that spawned it, before that ends`)
+    }
+    const { g } = child
+    child.ended = claimChild(r, child.hint) || !waitFor(r, g, child.hint)
+      ? runClaimed(r, g, child.def, child.args)
+      : collect(r, g, child.def)
+    unlink(r, child.parent, g)
+    child.g = 0
+    release(r.s, r.list, r.home, g, r.m)
+  }
+  if (child.ended.ok) return child.ended.value
+  throw child.ended.error
+}
+
+/** Claims a child that was not started. Its hint goes with it if it is still `next`, as it is for a quick join. */
+const claimChild = (r: MachineRuntime, hint: number): boolean => {
+  if (claim(r.s, hint, r.m) === 0) return false
+  const next = pw(r.p) + P_NEXT
+  if (Atomics.load(r.s.mem, next) === hint) Atomics.compareExchange(r.s.mem, next, hint, 0)
+  return true
+}
+
+/** Runs a child that this machine has claimed, as a function call. Its record is not ended, it is just released. */
+const runClaimed = (
+  r: MachineRuntime,
+  g: number,
+  def: TaskDef,
+  plain: ReadonlyArray<unknown> | undefined
+): Ended => {
+  r.s.mem[pw(r.p) + P_COUNTERS + C_INLINED]++
+  let args = plain
+  if (args === undefined) {
+    args = hasBytes(r.memory, g) ? decode(r.takeBytes(g), r.shared) : takeInline(r.memory, g)
+  }
+  return callNested(r, g, def, args)
+}
+
+/** Runs a child for which there is no record, on copies of its arguments as if there were one. */
+const runAtOnce = (r: MachineRuntime, def: TaskDef, args: ReadonlyArray<unknown>, parent: number): Child => {
+  const copies = args.every(isPlain) ? args : decode(encode(args, "args", r.shared), r.shared)
+  r.s.mem[pw(r.p) + P_COUNTERS + C_INLINED]++
+  return new Child(r, def, parent, 0, 0, undefined, callNested(r, parent, def, copies))
+}
+
+/** Calls a function on top of the current one. `g` is who spawns and checks meanwhile. */
+const callNested = (r: MachineRuntime, g: number, def: TaskDef, args: ReadonlyArray<unknown>): Ended => {
+  const outer = r.current
+  const children = r.s.mem[gw(r.s, g) + G_CHILD]
+  r.current = g
+  let ended: Ended
+  try {
+    ended = toEnded(r, def, apply(def, args))
+  } catch (error) {
+    ended = { ok: false, error: error instanceof Interrupted ? error : new TaskFailed({ task: def.name, error }) }
+  }
+  if (r.s.mem[gw(r.s, g) + G_CHILD] !== children) {
+    const childError = endChildren(r, g, !ended.ok, children)
+    if (ended.ok && childError !== undefined) {
+      ended = { ok: false, error: new TaskFailed({ task: def.name, error: childError.error }) }
+    }
+  }
+  r.current = outer
+  return ended
+}
+
+/** A returned value as the parent gets it: a copy, as if it had crossed threads. */
+const toEnded = (r: MachineRuntime, def: TaskDef, value: unknown): Ended => {
+  if (isPlain(value)) return { ok: true, value }
+  if (isThenable(value)) {
+    Promise.resolve(value).catch(() => {}) // its outcome is told here, whatever becomes of the promise
+    return { ok: false, error: new Deadlock({ task: def.name, waits: asyncChild }) }
+  }
+  try {
+    return { ok: true, value: decode(encode([value], "result", r.shared), r.shared)[0] }
+  } catch (error) {
+    if (!(error instanceof Unsendable)) throw error
+    return { ok: false, error: new NotSerializable({ task: def.name, path: error.path, reason: error.reason }) }
+  }
+}
+
+/** Values that are the same on every thread and cannot be changed. */
+const isPlain = (value: unknown): boolean =>
+  typeof value === "number" || value === undefined || value === null || typeof value === "boolean" ||
+  typeof value === "string" || typeof value === "bigint"
+
+/**
+ * Waits until a child that someone else has claimed has ended: true. False if it was given back and this machine has
+ * claimed it. Throws if the parent is not wanted any more; the child is then seen to at the end of the parent.
+ */
+const waitFor = (r: MachineRuntime, g: number, hint: number): boolean => {
+  const { m, p, s, t } = r
+  let mayHelp = r.helping < MAX_HELPING
+  try {
+    for (;;) {
+      if (stateOf(statusOf(s, g)) === DONE) return true
+      if (claimChild(r, hint)) return false
+      checkpoint(r)
+      if (mayHelp) {
+        const found = findRunnable(s, t)
+        if (found === STOP) throw new Interrupted()
+        if (found !== NOTHING) {
+          mayHelp = help(r, found)
+          continue
+        }
+      } else {
+        Atomics.store(s.mem, mw(s, m) + M_PARK, 0)
+      }
+      // From here on the child's end is told through the park word, which was cleared before.
+      if (askForWake(s, g)) parkBlocking(s, p, m, NAP)
+      if (mayHelp) leaveIdle(s, t)
+    }
+  } finally {
+    stopLooking(s, t) // it may have been chosen to look for work, and now goes back to its own
+  }
+}
+
+/** Runs another G on top of the waiting one. False if that needs the event loop: then it goes to someone else. */
+const help = (r: MachineRuntime, g: number): boolean => {
+  const { m, s, t } = r
+  if (!r.canRunNow(g)) {
+    t.spill[0] = unclaim(s, g, m)
+    append(s, s.gq, t.spill, 1, m)
+    stopLooking(s, t)
+    wakep(s)
+    return false
+  }
+  r.helping++
+  r.run(g)
+  r.helping--
+  return true
+}
+
+/** Reads how a child on another machine ended. */
+const collect = (r: MachineRuntime, g: number, def: TaskDef): Ended => {
+  const outcome = outcomeOf(r.memory, g)
+  let values: ReadonlyArray<unknown>
+  if (hasBytes(r.memory, g)) {
+    const bytes = r.takeBytes(g)
+    if (!r.shared.knows(sharedIds(bytes))) {
+      return { ok: false, error: new Deadlock({ task: def.name, waits: unknownBuffer }) }
+    }
+    values = decode(bytes, r.shared)
+  } else {
+    values = takeInline(r.memory, g)
+  }
+  if (outcome === SUCCEEDED) return { ok: true, value: values[0] }
+  return { ok: false, error: outcome === INTERRUPTED ? new Interrupted() : errorOf(def.name, outcome, values) }
+}
+
+const unknownBuffer = [
+  "the result refers to shared memory made on another machine, which is announced through the event loop",
+  "a sync task that joins does not give the event loop back: make the buffer in the parent, or the parent async"
+]
+
+/**
+ * Sees to the children that a G did not join, those in front of `until`: if it failed they are cancelled, and in any
+ * case they end before it does. Returns the first failure of one that ran to its end.
+ */
+export const endChildren = (
+  r: MachineRuntime,
+  parent: number,
+  cancel: boolean,
+  until = 0
+): { readonly error: unknown } | undefined => {
+  const { s } = r
+  const at = gw(s, parent) + G_CHILD
+  if (cancel) cancelChildren(r, parent, until)
+  let first: { readonly error: unknown } | undefined
+  for (let g = s.mem[at]; g !== until && g !== 0; g = s.mem[at]) {
+    const def = r.modules.known(s.mem[gw(s, g) + G_TASK])!
+    const ended = endChild(r, g, def, hintOf(g, generationOf(statusOf(s, g))))
+    unlink(r, parent, g)
+    release(s, r.list, r.home, g, r.m)
+    if (!ended.ok) first ??= { error: ended.error }
+  }
+  return first
+}
+
+const endChild = (r: MachineRuntime, g: number, def: TaskDef, hint: number): Ended => {
+  for (;;) {
+    try {
+      return claimChild(r, hint) || !waitFor(r, g, hint) ? runClaimed(r, g, def, undefined) : collect(r, g, def)
+    } catch (error) {
+      if (!(error instanceof Interrupted)) throw error
+      // The parent is not wanted any more. Neither are its children, and they are waited for all the same.
+      if (Atomics.load(r.s.mem, STATE) === STOPPING) return { ok: false, error }
+      requestCancel(r.s, g)
+      r.cleanEpoch = Atomics.load(r.s.mem, CANCEL_EPOCH)
+    }
+  }
+}
+
+const cancelChildren = (r: MachineRuntime, parent: number, until: number): void => {
+  const { s } = r
+  let running = false
+  for (let g = s.mem[gw(s, parent) + G_CHILD]; g !== until && g !== 0; g = s.mem[gw(s, g) + G_SIBLING]) {
+    if (cancelQueued(s, g, generationOf(statusOf(s, g)))) {
+      r.freePayload(g)
+      putReport(r.memory, g, INTERRUPTED, [], r.m)
+    } else {
+      requestCancel(s, g)
+      running = true
+    }
+  }
+  if (running) announceCancel(s)
+}
+
+/** `Task.checkpoint`: throws if the current G or one of its callers is not wanted any more. One load if not. */
+export const checkpoint = (r: MachineRuntime): void => {
+  const epoch = Atomics.load(r.s.mem, CANCEL_EPOCH)
+  if (epoch === r.cleanEpoch) return
+  if (isCancelled(r.s, r.current)) throw new Interrupted()
+  r.cleanEpoch = epoch
+}

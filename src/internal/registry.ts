@@ -1,0 +1,60 @@
+/**
+ * Tasks known to this thread. A task is known by the URL of its module and its name, or, if it is shipped as source,
+ * by its source; that key is what crosses threads.
+ */
+
+/** A task as one thread knows it. */
+export interface TaskDef {
+  readonly name: string
+  /** URL of the module that defines it; empty for a task that is shipped as source. */
+  readonly module: string
+  /** What crosses threads: see {@link keyOf}. */
+  readonly key: string
+  readonly fn: (...args: Array<never>) => unknown
+  /** Its number in the pool that this thread is a machine of, -1 while unknown. */
+  id: number
+}
+
+const known = new Map<string, TaskDef>()
+/** Names by `import.meta`: a module that is evaluated anew has a new one and may define its tasks anew. */
+const namesOf = new WeakMap<ImportMeta, Set<string>>()
+
+/** The parts of a task's key. */
+export interface TaskKey {
+  readonly name: string
+  readonly module: string
+  readonly source: string
+}
+
+/** Packs what identifies a task. */
+export const packKey = (key: TaskKey): string => JSON.stringify([key.module, key.name, key.source])
+
+/** Unpacks what {@link packKey} packed. */
+export const unpackKey = (key: string): TaskKey => {
+  const [module, name, source] = JSON.parse(key) as [string, string, string]
+  return { module, name, source }
+}
+
+/** Makes a task of a module known. Throws if this evaluation of the module has already defined one of that name. */
+export const defineTask = (meta: ImportMeta, name: string, fn: TaskDef["fn"]): TaskDef => {
+  if (typeof meta?.url !== "string") {
+    throw new TypeError(`task "${name}": the first argument must be the module's import.meta`)
+  }
+  if (typeof name !== "string" || name === "") throw new TypeError(`a task in ${meta.url} has no name`)
+  if (typeof fn !== "function") throw new TypeError(`task "${name}" in ${meta.url} is not a function`)
+  const names = namesOf.get(meta) ?? new Set()
+  if (names.has(name)) throw new TypeError(`two tasks named "${name}" in ${meta.url}: names must differ in a module`)
+  namesOf.set(meta, names.add(name))
+  return learn({ name, module: meta.url, source: "" }, fn)
+}
+
+/** Makes a task known under its key, in place of a former one. */
+export const learn = (parts: TaskKey, fn: TaskDef["fn"]): TaskDef => {
+  const key = packKey(parts)
+  const def: TaskDef = { name: parts.name, module: parts.module, key, fn, id: -1 }
+  known.set(key, def)
+  return def
+}
+
+/** The task with this key, if its module has been evaluated on this thread. */
+export const lookUp = (key: string): TaskDef | undefined => known.get(key)

@@ -1,0 +1,124 @@
+/** Calls as Effects: one at a time, and in bulk. */
+import * as Effect from "effect/Effect"
+import type { TaskError } from "../Errors.ts"
+import type { PoolService } from "../Pool.ts"
+import type { Described, JobOwner } from "./host/Job.ts"
+import { hostOf } from "./poolHost.ts"
+
+/** Owner of a single call. */
+class Single<A> implements JobOwner {
+  readonly call: Described
+  readonly resume: (effect: Effect.Effect<A, TaskError>) => void
+  onEnd: () => void = () => {}
+
+  constructor(call: Described, resume: (effect: Effect.Effect<A, TaskError>) => void) {
+    this.call = call
+    this.resume = resume
+  }
+
+  describe(): Described {
+    return this.call
+  }
+
+  onSuccess(_: number, value: unknown): void {
+    this.resume(Effect.succeed(value as A))
+  }
+
+  onFailure(_: number, error: TaskError): void {
+    this.resume(Effect.fail(error))
+  }
+
+  onInterrupted(): void {
+    this.resume(Effect.interrupt)
+  }
+
+  onBroken(error: unknown): void {
+    this.resume(Effect.die(error))
+  }
+}
+
+/** Runs one call. Interruption cancels it and waits for its end. */
+export const runCall = <A>(pool: PoolService, call: Described): Effect.Effect<A, TaskError> =>
+  Effect.async((resume) => {
+    const host = hostOf(pool)
+    const single = new Single<A>(call, resume)
+    const job = host.submit(single, 1)
+    return Effect.async<void>((stopped) => {
+      if (job.ended) return stopped(Effect.void)
+      single.onEnd = () => stopped(Effect.void)
+      host.cancel(job)
+    })
+  })
+
+/** How the calls of a batch ended, by index. */
+export interface Outcomes {
+  readonly values: Array<unknown>
+  /** Failures in the order in which they happened. Sparse batches of failures are the common case. */
+  readonly errors: Map<number, TaskError>
+}
+
+/** Owner of a batch. */
+class Bulk implements JobOwner {
+  readonly outcomes: Outcomes
+  readonly describe: (index: number) => Described
+  readonly failFast: boolean
+  readonly keep: boolean
+  stop: () => void = () => {}
+  onEnd: () => void = () => {}
+  broken: { readonly error: unknown } | undefined
+
+  constructor(length: number, describe: (index: number) => Described, failFast: boolean, keep: boolean) {
+    this.outcomes = { values: keep ? new Array(length) : [], errors: new Map() }
+    this.describe = describe
+    this.failFast = failFast
+    this.keep = keep
+  }
+
+  onSuccess(index: number, value: unknown): void {
+    if (this.keep) this.outcomes.values[index] = value
+  }
+
+  onFailure(index: number, error: TaskError): void {
+    this.outcomes.errors.set(index, error)
+    if (this.failFast) this.stop()
+  }
+
+  onInterrupted(): void {}
+
+  onBroken(error: unknown): void {
+    this.broken ??= { error }
+  }
+}
+
+/** What a batch is run with. */
+export interface BulkOptions {
+  readonly limit: number
+  /** Whether the first failure cancels the rest. */
+  readonly failFast: boolean
+  /** Whether values are kept. */
+  readonly keep: boolean
+}
+
+/**
+ * Runs a batch and succeeds when all its calls have ended, whatever their outcomes; with `failFast`, those that were
+ * not started at the first failure never are. Interruption cancels it and waits for the end of what runs.
+ */
+export const runBulk = (
+  pool: PoolService,
+  length: number,
+  describe: (index: number) => Described,
+  options: BulkOptions
+): Effect.Effect<Outcomes> =>
+  Effect.async((resume) => {
+    const host = hostOf(pool)
+    const bulk = new Bulk(length, describe, options.failFast, options.keep)
+    bulk.onEnd = () => resume(bulk.broken === undefined ? Effect.succeed(bulk.outcomes) : Effect.die(bulk.broken.error))
+    const job = host.submit(bulk, length, options.limit)
+    bulk.stop = () => host.cancel(job)
+    if (bulk.outcomes.errors.size > 0 && options.failFast) host.cancel(job)
+    return Effect.async<void>((stopped) => {
+      if (job.ended) return stopped(Effect.void)
+      bulk.onEnd = () => stopped(Effect.void)
+      host.cancel(job)
+    })
+  })
