@@ -28,7 +28,7 @@ const bounded = <A>(what: string, promise: Promise<A>): Promise<A> => {
     promise,
     new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new Error(`${what} did not happen`)), 30_000)
-    })
+    }),
   ]).finally(() => clearTimeout(timer))
 }
 
@@ -50,13 +50,16 @@ const start = (entry: string, init?: unknown, options?: NodeSpawnerOptions): Obs
     onExit: (exit) => {
       exits.push(exit)
       ended(exit)
-    }
+    },
   })
   const next = async (): Promise<unknown> => {
     while (taken === messages.length) {
-      await bounded("a message", new Promise<void>((resolve) => {
-        wake = resolve
-      }))
+      await bounded(
+        "a message",
+        new Promise<void>((resolve) => {
+          wake = resolve
+        }),
+      )
     }
     return messages[taken++]
   }
@@ -267,7 +270,7 @@ describe("Spawner", () => {
           observed.machine.terminate()
           return observed.exit
         }),
-        start("throws.ts").exit
+        start("throws.ts").exit,
       ])
     }
     await eventually("the former number of threads", () => threads() <= before)
@@ -287,7 +290,7 @@ const runHost = (...args: ReadonlyArray<string>): Promise<Ended> => {
       process.execPath,
       [...flags, fileURLToPath(fixture("host.ts")), ...args],
       { timeout: 30_000 },
-      (_, stdout, stderr) => resolve({ code: child.exitCode, output: stdout + stderr })
+      (_, stdout, stderr) => resolve({ code: child.exitCode, output: stdout + stderr }),
     )
   })
 }
