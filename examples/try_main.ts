@@ -22,5 +22,4 @@ await Effect.runPromise(Effect.gen(function*() {
     for (let i = 0; i < 10000; i++) yield* inc(i)
     console.log("round trip us", ((performance.now() - t) / 10).toFixed(2))
   }
-  console.log(JSON.stringify(yield* Pool.stats, null, 1))
 }).pipe(Effect.provide(Pool.layer({ procs: 2 }))))

@@ -10,7 +10,8 @@ import * as Option from "effect/Option"
 import { type Call, isCall } from "./Call.ts"
 import type { TaskError } from "./Errors.ts"
 import { type Outcomes, runBulk } from "./internal/run.ts"
-import { Pool, type PoolService } from "./Pool.ts"
+import { poolTag } from "./internal/tag.ts"
+import type { Pool, PoolService } from "./Pool.ts"
 
 /**
  * Options of {@link forEach}, as those of `Effect.forEach`. `concurrency`: most calls in progress at once; by default
@@ -96,7 +97,7 @@ export const forEach: {
 } = dual(
   (args) => typeof args[1] === "function",
   <A, B>(items: Iterable<A>, f: (item: A, index: number) => Call<B>, options?: ForEachOptions) =>
-    Effect.flatMap(Pool, (pool) => forEachOn(pool, items, f, options))
+    Effect.flatMap(poolTag, (pool) => forEachOn(pool, items, f, options))
 )
 
 /** @internal */
@@ -139,7 +140,7 @@ export const all: <const Arg extends Calls, O extends AllOptions = AllOptions>(
   calls: Arg,
   options?: O
 ) => Effect.Effect<AllValue<Arg, O>, AllError<Arg, O>, Pool> = (calls, options) =>
-  Effect.flatMap(Pool, (pool) => allOn(pool, calls, options)) as never
+  Effect.flatMap(poolTag, (pool) => allOn(pool, calls, options)) as never
 
 /** @internal */
 export const allOn = (

@@ -8,7 +8,8 @@ import * as Effectable from "effect/Effectable"
 import type { TaskError } from "./Errors.ts"
 import { runCall } from "./internal/run.ts"
 import type { TaskDef } from "./internal/registry.ts"
-import { Pool } from "./Pool.ts"
+import { poolTag } from "./internal/tag.ts"
+import type { Pool } from "./Pool.ts"
 
 /** @since 0.1.0 */
 export const TypeId: unique symbol = Symbol.for("runon/Call") as never
@@ -47,7 +48,7 @@ export class Call<out A> extends CallBase<A, TaskError, Pool> {
 
   /** The Effect that this call is. */
   commit(): Effect.Effect<A, TaskError, Pool> {
-    return Effect.flatMap(Pool, (pool) => runCall<A>(pool, this))
+    return Effect.flatMap(poolTag, (pool) => runCall<A>(pool, this))
   }
 }
 

@@ -15,6 +15,7 @@ import { MachineStartFailed, MissingGuard } from "./Errors.ts"
 import { openPool } from "./internal/host/open.ts"
 import { hostOf, setHost } from "./internal/poolHost.ts"
 import { runCall } from "./internal/run.ts"
+import { POOL_KEY } from "./internal/tag.ts"
 import { inUse, snapshot } from "./internal/scheduler/index.ts"
 import { type PoolOptions, resolveOptions } from "./Options.ts"
 import type { PoolStats } from "./Stats.ts"
@@ -38,7 +39,7 @@ export interface PoolService {
   readonly stats: Effect.Effect<PoolStats>
 }
 
-const PoolBase: Context.TagClass<Pool, "runon/Pool", PoolService> = Context.Tag("runon/Pool")<Pool, PoolService>()
+const PoolBase: Context.TagClass<Pool, typeof POOL_KEY, PoolService> = Context.Tag(POOL_KEY)<Pool, PoolService>()
 
 /**
  * The pool in the context, on which calls run.

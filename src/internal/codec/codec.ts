@@ -105,19 +105,12 @@ export const sharedIds = (bytes: Uint8Array): ReadonlyArray<number> => {
 }
 
 const make = (shell: Shell, shared: SharedBuffers): object => {
-  switch (shell.kind) {
-    case "error":
-      return makeError(shell)
-    case "string":
-      return Object(shell.value)
-    case "shared": {
-      const buffer = shared.byId(shell.id)
-      if (buffer === undefined) throw new Error(`shared buffer ${shell.id} is not known to this thread`)
-      if (shell.view === undefined) return buffer
-      const View = (globalThis as unknown as Record<string, Uint8ArrayConstructor>)[shell.view]
-      return new View(buffer, shell.offset, shell.length)
-    }
-  }
+  if (shell.kind === "error") return makeError(shell)
+  const buffer = shared.byId(shell.id)
+  if (buffer === undefined) throw new Error(`shared buffer ${shell.id} is not known to this thread`)
+  if (shell.view === undefined) return buffer
+  const View = (globalThis as unknown as Record<string, Uint8ArrayConstructor>)[shell.view]
+  return new View(buffer, shell.offset, shell.length)
 }
 
 const decodeGraph = (bytes: Uint8Array, shared: SharedBuffers): Array<unknown> => {

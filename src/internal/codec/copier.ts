@@ -168,7 +168,8 @@ export class Copier {
     if (types.isMap(value)) return this.map(value)
     if (types.isSet(value)) return this.set(value)
     if (types.isNativeError(value) || value instanceof Error) return this.error(value)
-    if (types.isBoxedPrimitive(value)) return this.boxed(value)
+    if (types.isSymbolObject(value)) return this.refuse("symbols cannot be sent")
+    if (types.isBoxedPrimitive(value)) return value
     const reason = refusal(value)
     return reason === undefined ? this.record(value) : this.refuse(reason)
   }
@@ -177,13 +178,6 @@ export class Copier {
     const absent = new Absent(this.shells.push(shell) - 1)
     this.seen.set(value, absent)
     return absent
-  }
-
-  private boxed(value: object): unknown {
-    if (types.isSymbolObject(value)) return this.refuse("symbols cannot be sent")
-    return types.isStringObject(value)
-      ? this.absent(value, { kind: "string", value: String.prototype.valueOf.call(value) })
-      : value
   }
 
   private sharedShell(

@@ -22,13 +22,7 @@ export interface ErrorShell {
   readonly hidden: Record<string, unknown>
 }
 
-/** A boxed string, which JavaScriptCore unboxes. */
-export interface StringShell {
-  readonly kind: "string"
-  readonly value: string
-}
-
-export type Shell = SharedShell | ErrorShell | StringShell
+export type Shell = SharedShell | ErrorShell
 
 /** An object or a list, and where in it the value of a shell belongs. */
 export type Hole = readonly [container: object, key: string | number, shell: number]

@@ -216,13 +216,12 @@ export class HostPool {
           continue
         }
         while (job.wantsMore) {
-          const put = this.#put(job)
-          if (put === "no room") return this.#tryLater()
           if (this.#batched === BATCH) {
             if (!this.#flush()) return this.#tryLater()
             // The host has other things to do than to submit: a server answers requests, say.
             if (performance.now() - began > SLICE_MS) return this.#tryLater(0)
           }
+          if (this.#put(job) === "no room") return this.#tryLater()
         }
         // One that has reached its limit comes back to the end of the line with its next completion.
         this.#waiting.delete(job)

@@ -110,10 +110,14 @@ function fromQueues(s: Sched, t: Machine): number {
 /** The first live G of the global queue, with a batch for the ring or alone; then of the roots. */
 function claimFirst(s: Sched, t: Machine, batch: boolean): number {
   for (;;) {
-    const hint = batch && !s.global ? takeBatch(s, s.gq, t.p, t.m) : takeOne(s, s.gq, t.p, t.m)
+    let hint = batch && !s.global ? takeBatch(s, s.gq, t.p, t.m) : takeOne(s, s.gq, t.p, t.m)
     if (hint === 0) break
-    const g = claim(s, hint, t.m)
-    if (g !== 0) return g
+    while (hint !== 0) {
+      const g = claim(s, hint, t.m)
+      if (g !== 0) return g
+      // The first was stale. The rest of the batch comes next: who steals afterwards relies on an empty ring.
+      hint = batch ? get(s, t.p) : 0
+    }
   }
   if (!s.bounded) return 0
   while (t.roots === 0) {
