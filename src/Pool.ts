@@ -12,7 +12,8 @@ import { all, forEach } from "./Bulk.ts"
 import type { Call } from "./Call.ts"
 import type { PoolError, TaskError } from "./Errors.ts"
 import { MachineStartFailed, MissingGuard } from "./Errors.ts"
-import { openPool } from "./internal/host/open.ts"
+import type { Backend } from "./internal/host/HostPool.ts"
+import { openPool, simulated } from "./internal/host/open.ts"
 import { hostOf, setHost } from "./internal/poolHost.ts"
 import { runCall } from "./internal/run.ts"
 import { POOL_KEY } from "./internal/tag.ts"
@@ -65,11 +66,28 @@ export class Pool extends PoolBase {
    * closed only when every machine has ended, with proof.
    */
   static readonly make: (options?: PoolOptions) => Effect.Effect<PoolService, PoolError, Scope.Scope> = (options = {}) =>
-    makePool(options, "procs", false)
+    makePool(options)
 
   /** {@link Pool.make} as a layer. */
   static readonly layer: (options?: PoolOptions) => Layer.Layer<Pool, PoolError> = (options) =>
     Layer.scoped(Pool, Pool.make(options))
+
+  /**
+   * A pool without workers, for tests: the same scheduler, with machines that are simulated in the calling thread.
+   * The same seed gives the same order of everything that does not depend on timers. By default one processor and one
+   * queue, hence the order of submission. Tasks run in this thread while the program waits for them, on copies of
+   * their arguments as elsewhere; nothing runs in parallel. `seed`: default 0. `procs`: default 1. `queue`: by default
+   * `"global"` with one processor, else `"local"`.
+   */
+  static readonly layerDeterministic: (options?: DeterministicOptions) => Layer.Layer<Pool, PoolError> = (options = {}) => {
+    const procs = options.procs ?? 1
+    return Layer.scoped(
+      Pool,
+      makePool({ queue: procs === 1 ? "global" : "local", capacity: 4096, arena: 2 ** 22, ...options, procs }, {
+        backend: simulated(options.seed ?? 0)
+      })
+    )
+  }
 
   /** See {@link forEach}. */
   static readonly forEach: typeof forEach = forEach
@@ -81,14 +99,23 @@ export class Pool extends PoolBase {
   static readonly stats: Effect.Effect<PoolStats, never, Pool> = Effect.flatMap(PoolBase, (pool) => pool.stats)
 }
 
+/**
+ * Options of {@link Pool.layerDeterministic}.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface DeterministicOptions extends Pick<PoolOptions, "procs" | "queue" | "capacity" | "arena"> {
+  readonly seed?: number | undefined
+}
+
 /** @internal */
 export const makePool = (
   options: PoolOptions,
-  procsName: "procs" | "workers",
-  bounded: boolean
+  how: { readonly bounded?: boolean; readonly backend?: Backend } = {}
 ): Effect.Effect<PoolService, PoolError, Scope.Scope> =>
   Effect.gen(function*() {
-    const resolved = yield* resolveOptions(options, procsName, bounded)
+    const resolved = yield* resolveOptions(options, how.bounded === true)
     const runtime = yield* Effect.runtime()
     const onStray = (error: unknown): void => {
       Effect.logWarning("an error in a task's code that belongs to no running call", error).pipe(
@@ -101,7 +128,7 @@ export const makePool = (
     const { closed, pool, started } = yield* Effect.acquireRelease(
       Effect.try({
         try: () => {
-          const opened = openPool({ ...resolved, onStray })
+          const opened = openPool({ ...resolved, onStray }, how.backend)
           return { ...opened, closed: close(opened.pool) }
         },
         catch: (error) => error as MissingGuard

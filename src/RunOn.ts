@@ -46,7 +46,7 @@ export const runOn = <const Arg extends Iterable<Call<unknown>> | Record<string,
     const poolOptions = { ...options, procs: workers }
     if ((Array.isArray(list) ? list : Object.keys(list)).length === 0) {
       const nothing = options?.discard === true ? undefined : list
-      return Effect.as(resolveOptions(poolOptions, "workers", true), nothing)
+      return Effect.as(resolveOptions(poolOptions, true), nothing)
     }
-    return Effect.scoped(Effect.flatMap(makePool(poolOptions, "workers", true), (pool) => allOn(pool, list, options)))
+    return Effect.scoped(Effect.flatMap(makePool(poolOptions, { bounded: true }), (pool) => allOn(pool, list, options)))
   }) as never

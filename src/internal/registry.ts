@@ -11,8 +11,10 @@ export interface TaskDef {
   /** What crosses threads: see {@link keyOf}. */
   readonly key: string
   readonly fn: (...args: Array<never>) => unknown
-  /** Its number in the pool that this thread is a machine of, -1 while unknown. */
+  /** Its number in the pool whose memory is {@link TaskDef.pool}. */
   id: number
+  /** The pool that a machine of this thread last ran it for. */
+  pool: unknown
 }
 
 const known = new Map<string, TaskDef>()
@@ -51,7 +53,7 @@ export const defineTask = (meta: ImportMeta, name: string, fn: TaskDef["fn"]): T
 /** Makes a task known under its key, in place of a former one. */
 export const learn = (parts: TaskKey, fn: TaskDef["fn"]): TaskDef => {
   const key = packKey(parts)
-  const def: TaskDef = { name: parts.name, module: parts.module, key, fn, id: -1 }
+  const def: TaskDef = { name: parts.name, module: parts.module, key, fn, id: -1, pool: undefined }
   known.set(key, def)
   return def
 }

@@ -5,13 +5,30 @@ import { MachineStartFailed, MachineStuck } from "../../Errors.ts"
 import { describe } from "../codec/unsendable.ts"
 import type { MachineInit, ToHost } from "../machine/messages.ts"
 import type { SharedNotice } from "../machine/SharedTable.ts"
-import { M_LIFE, M_LOADING, M_READY, mw, P_M, pw, type Sched } from "../scheduler/index.ts"
+import { HOST_WAKE, M_LIFE, M_LOADING, M_READY, mw, P_M, pw, type Sched } from "../scheduler/index.ts"
 import type { MachineExit, MachineHandle, Spawner } from "./Spawner.ts"
 
 /** Starts in a row that may fail before a dead machine is not replaced any more. */
 const MAX_FAILED_STARTS = 3
 /** Time in ms for the runtime to end a thread that it was told to end. */
 const TERMINATE_MS = 5000
+
+/** The machines of a pool as the pool sees them: threads, or simulated in this one. */
+export interface Machines {
+  /** Starts all. Resolves when all are ready, rejects with `MachineStartFailed` when one is known not to be. */
+  readonly start: () => Promise<void>
+  /** Sends a message to all but one. */
+  readonly broadcast: (message: SharedNotice, except: number) => void
+  /** From here on a machine's end is what is wanted. */
+  readonly stopping: () => void
+  /**
+   * Waits until every machine has ended. Those that have not after `grace` ms are ended by force; those that cannot be
+   * are returned as errors. `taskOf` names what a machine is running.
+   */
+  readonly ended: (grace: number, taskOf: (m: number) => string | undefined) => Promise<ReadonlyArray<MachineStuck>>
+  /** Waits for the host's wake word to differ from `seen`; undefined if it does already. */
+  readonly wait: (seen: number) => Promise<unknown> | undefined
+}
 
 /** What the pool does for its machines. */
 export interface CrewOwner {
@@ -34,7 +51,7 @@ interface Member {
 const entry = new URL(import.meta.url.endsWith(".ts") ? "../machine/main.ts" : "../machine/main.js", import.meta.url)
 
 /** All machines of one pool. Machine `m` serves P `m`; the one that replaces it does so too. */
-export class Crew {
+export class Crew implements Machines {
   readonly #s: Sched
   readonly #spawner: Spawner
   readonly #owner: CrewOwner
@@ -50,32 +67,30 @@ export class Crew {
     this.#owner = owner
   }
 
-  /** Starts all machines. Resolves when all are ready, rejects with `MachineStartFailed` when one is known not to be. */
   async start(): Promise<void> {
     await Promise.all(Array.from({ length: this.#s.procs }, (_, m) => this.#startOne(m)))
   }
 
-  /** Sends a message to all machines but one. */
   broadcast(message: SharedNotice, except: number): void {
     for (const member of this.#members) {
       if (member !== undefined && member.exit === undefined && member.m !== except) member.handle.post(message)
     }
   }
 
-  /** From here on a machine's end is what is wanted. */
   stopping(): void {
     this.#stopping = true
   }
 
   /** Whether all machines have ended, with proof. */
-  get allGone(): boolean {
+  get #allGone(): boolean {
     return this.#members.every((member) => member === undefined || member.exit !== undefined)
   }
 
-  /**
-   * Waits until every machine has ended. Those that have not after `grace` ms are ended by force; those that cannot be
-   * are returned as errors. `taskOf` names what a machine is running.
-   */
+  wait(seen: number): Promise<unknown> | undefined {
+    const wait = Atomics.waitAsync(this.#s.mem, HOST_WAKE, seen)
+    return wait.async ? wait.value : undefined
+  }
+
   async ended(grace: number, taskOf: (m: number) => string | undefined): Promise<ReadonlyArray<MachineStuck>> {
     const started = performance.now()
     await within(grace, this.#everyoneGone())
@@ -139,7 +154,7 @@ export class Crew {
         return await this.#startOne(m)
       } catch (error) {
         if (++this.#failedStarts < MAX_FAILED_STARTS) continue
-        if (this.allGone) this.#owner.onLost(error as MachineStartFailed)
+        if (this.#allGone) this.#owner.onLost(error as MachineStartFailed)
         return
       }
     }

@@ -33,7 +33,7 @@ import {
   HOST,
   HOST_FREE,
   HOST_HOME,
-  HOST_WAKE,
+  hasMail,
   hostSleeps,
   LOST,
   machineOf,
@@ -58,6 +58,12 @@ import type { Job } from "./Job.ts"
 /** Ms between tries to sweep up, or to free what could not be freed. */
 const RETRY_MS = 5
 
+/** Looks at the inbox for a lone call: some 10 microseconds. */
+const LOOKS = 1000
+/** After so many vain waits for a lone call, only every so-manieth is waited for. */
+const MAX_UNPAID = 4
+const PROBE_EVERY = 64
+
 /** What the pool wants to know. */
 export interface DeliveriesOwner {
   /** Records or room may have become free. */
@@ -66,6 +72,8 @@ export interface DeliveriesOwner {
   readonly onWantsMore: (job: Job) => void
   /** Nothing is in flight any more. */
   readonly onIdle: () => void
+  /** See `Machines.wait`. */
+  readonly wait: (seen: number) => Promise<unknown> | undefined
 }
 
 const textDecoder = new TextDecoder()
@@ -85,6 +93,8 @@ export class Deliveries {
   #listening = false
   #draining = false
   #emptied: (() => void) | undefined
+  /** How often in a row the host waited for a lone call in vain. */
+  #unpaid = 0
   inFlight = 0
 
   constructor(memory: Memory, shared: SharedTable, capacity: number, owner: DeliveriesOwner) {
@@ -112,11 +122,11 @@ export class Deliveries {
       const seen = wakeWord(s)
       this.#drain()
       if (this.inFlight === 0 && this.#orphans.length === 0) return
-      if (!hostSleeps(s)) continue
-      const wait = Atomics.waitAsync(s.mem, HOST_WAKE, seen)
-      if (!wait.async) continue
+      if (this.#comesSoon() || !hostSleeps(s)) continue
+      const rung = this.#owner.wait(seen)
+      if (rung === undefined) continue
       this.#listening = true
-      wait.value.then(() => {
+      rung.then(() => {
         this.#listening = false
         this.#drain()
         this.#owner.onProgress()
@@ -124,6 +134,22 @@ export class Deliveries {
       })
       return
     }
+  }
+
+  /**
+   * Waits a few microseconds for the outcome of a lone call, if such waiting has been worth it lately: to sleep and be
+   * woken costs more than a small task takes.
+   */
+  #comesSoon(): boolean {
+    if (this.inFlight !== 1 || this.#unpaid >= MAX_UNPAID && ++this.#unpaid % PROBE_EVERY !== 0) return false
+    for (let i = 0; i < LOOKS; i++) {
+      if (hasMail(this.#memory.s)) {
+        this.#unpaid = 0
+        return true
+      }
+    }
+    this.#unpaid++
+    return false
   }
 
   /** Resolves when nothing is in flight, at the latest after `ms` milliseconds. */

@@ -38,11 +38,10 @@ import {
   wantSlots
 } from "../scheduler/index.ts"
 import type { TaskDef } from "../registry.ts"
-import { Crew } from "./Crew.ts"
+import type { CrewOwner, Machines } from "./Crew.ts"
 import { Deliveries } from "./Deliveries.ts"
 import { type Described, Job, type JobOwner } from "./Job.ts"
 import { KeepAlive } from "./keepAlive.ts"
-import type { Spawner } from "./Spawner.ts"
 
 /** What a pool is opened with; checked and completed by the public module. */
 export interface HostPoolOptions {
@@ -65,6 +64,12 @@ export interface HostPoolOptions {
   readonly onStray: (error: unknown) => void
 }
 
+/** What a pool is built on. */
+export interface Backend {
+  readonly allocate: (bytes: number) => ArrayBufferLike
+  readonly machines: (s: Sched, shared: SharedTable, owner: CrewOwner) => Machines
+}
+
 /** Calls that are put in the queue under one lock. */
 const BATCH = 1024
 /** Longest time in ms that submitting holds the event loop. */
@@ -81,7 +86,7 @@ export class HostPool {
   readonly memory: Memory
   readonly shared: SharedTable
   readonly #options: HostPoolOptions
-  readonly #crew: Crew
+  readonly #crew: Machines
   readonly #deliveries: Deliveries
   readonly #keepAlive = new KeepAlive()
   readonly #ids = new Map<TaskDef, number>()
@@ -95,7 +100,7 @@ export class HostPool {
   #closed: Promise<ReadonlyArray<MachineStuck>> | undefined
   #lost: MachineStartFailed | undefined
 
-  constructor(options: HostPoolOptions, spawner: Spawner) {
+  constructor(options: HostPoolOptions, backend: Backend) {
     this.#options = options
     this.s = create({
       procs: options.procs,
@@ -106,7 +111,7 @@ export class HostPool {
       bounded: options.bounded,
       spins: options.spins,
       startIndex: options.startIndex
-    }, (bytes) => new SharedArrayBuffer(bytes))
+    }, backend.allocate)
     formatArena(this.s)
     this.memory = memoryOf(this.s)
     this.#maxInFlight = Math.max(1, options.capacity - (options.capacity >>> 2))
@@ -114,15 +119,17 @@ export class HostPool {
     this.#deliveries = new Deliveries(this.memory, this.shared, options.capacity, {
       onProgress: () => this.#pump(),
       onWantsMore: (job) => void this.#waiting.add(job),
-      onIdle: () => this.#settleDown()
+      onIdle: () => this.#settleDown(),
+      wait: (seen) => this.#crew.wait(seen)
     })
-    this.#crew = new Crew(this.s, spawner, options.startTimeout, {
+    this.#crew = backend.machines(this.s, this.shared, {
       init: (m, p): MachineInit => ({
         memory: this.s.mem.buffer as SharedArrayBuffer,
         m,
         p,
         loadTimeout: options.loadTimeout,
         nesting: (currentMachine()?.nesting ?? -1) + 1,
+        seed: (Math.random() * 2 ** 32) | 1,
         shared: this.shared.all()
       }),
       onShared: ({ buffer, id }, from) => {

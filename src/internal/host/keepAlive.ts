@@ -3,45 +3,35 @@
  * go on, and none should be given while a pool is idle.
  */
 
-interface Timer {
-  readonly ref?: () => void
-  readonly unref?: () => void
-}
+/** Time in ms after which a handle that is not needed any more is let go, or soon after. */
+const LINGER_MS = 20
 
-interface DenoTimers {
-  readonly refTimer: (timer: unknown) => void
-  readonly unrefTimer: (timer: unknown) => void
-}
-
-/** Longest delay that every runtime accepts. Nothing happens when it is over. */
-const FOREVER = 2 ** 31 - 1
-
-/** One handle on the event loop that can be held and let go, cheaply and often. */
+/**
+ * One reason for the event loop to go on: an interval that runs while it is needed and a little longer. Calls come
+ * and go every few microseconds, so taking and leaving it cost no more than an assignment while it runs.
+ */
 export class KeepAlive {
-  readonly #timer = setInterval(() => {}, FOREVER)
-  readonly #deno = (globalThis as { readonly Deno?: DenoTimers }).Deno
-  #held = true
+  #needed = false
+  #timer: ReturnType<typeof setInterval> | undefined
 
-  constructor() {
-    this.release()
-  }
-
+  /** From here on the process stays alive. */
   hold(): void {
-    if (this.#held) return
-    this.#held = true
-    if (this.#deno !== undefined) this.#deno.refTimer(this.#timer)
-    else (this.#timer as unknown as Timer).ref?.()
+    this.#needed = true
+    this.#timer ??= setInterval(() => this.#check(), LINGER_MS)
   }
 
+  /** From here on, and after a moment, this is no reason to stay alive. */
   release(): void {
-    if (!this.#held) return
-    this.#held = false
-    if (this.#deno !== undefined) this.#deno.unrefTimer(this.#timer)
-    else (this.#timer as unknown as Timer).unref?.()
+    this.#needed = false
   }
 
-  /** Removes the handle for good. */
+  #check(): void {
+    if (!this.#needed) this.dispose()
+  }
+
+  /** Lets go at once. */
   dispose(): void {
     clearInterval(this.#timer)
+    this.#timer = undefined
   }
 }

@@ -99,7 +99,7 @@ export class MachineRuntime {
     this.m = init.m
     this.p = init.p
     this.nesting = init.nesting
-    this.t = makeMachine(init.m, init.p, (Math.imul(init.m + 1, 0x9e3779b1) ^ (Date.now() | 0)) | 1)
+    this.t = makeMachine(init.m, init.p, init.seed)
     this.list = listOf(init.p)
     this.home = homeOf(init.p)
     this.shared = shared

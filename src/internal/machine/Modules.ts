@@ -50,13 +50,14 @@ export class Modules {
   /** Pairs a task of this thread with its number. */
   remember(id: number, def: TaskDef): void {
     def.id = id
+    def.pool = this.#s
     this.#defs[id] = def
   }
 
   /** Stands for a task whose module is being imported. */
   placeholder(id: number): TaskDef {
     const { module, name } = unpackKey(this.#key(id))
-    return { name, module, key: "", fn: () => undefined, id }
+    return { name, module, key: "", fn: () => undefined, id, pool: undefined }
   }
 
   /** Imports the task's module. Never rejects, and settles within the time-out. */

@@ -3,8 +3,8 @@ import type { MachineRuntime } from "./MachineRuntime.ts"
 
 let machine: MachineRuntime | undefined
 
-/** Set once, when the thread's machine starts. */
-export const setCurrentMachine = (m: MachineRuntime): void => {
+/** Set when the thread's machine starts; for as long as it runs a G if it is one of several simulated ones. */
+export const setCurrentMachine = (m: MachineRuntime | undefined): void => {
   machine = m
 }
 

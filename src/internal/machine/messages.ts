@@ -10,6 +10,8 @@ export interface MachineInit {
   readonly loadTimeout: number
   /** How deep pools are nested: 0 for a pool of the main thread. */
   readonly nesting: number
+  /** Seed of the machine's random numbers, not 0. */
+  readonly seed: number
   readonly shared: ReadonlyArray<SharedNotice>
 }
 

@@ -118,7 +118,7 @@ export const spawn = (r: MachineRuntime, def: TaskDef, args: ReadonlyArray<unkno
   if (parent === 0) {
     throw new Error(`Task.spawn of "${def.name}" outside the sync part of a task: spawn before the first await`)
   }
-  const task = def.id >= 0 ? def.id : numberOf(r, def)
+  const task = def.pool === s ? def.id : numberOf(r, def)
   const g = allocate(s, r.list, r.home, m)
   if (g === 0) return runAtOnce(r, def, args, parent)
   const G = gw(s, g)

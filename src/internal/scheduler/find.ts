@@ -67,13 +67,15 @@ export function findRunnable(s: Sched, t: Machine): number {
 
 /**
  * Go's `resetspinning`: a machine that looked for work has some, or goes back to what it had. It stops spinning and
- * makes sure that another looks on in its place.
+ * makes sure that another looks on in its place, if there is anything to be found: a submitter that saw our bit
+ * published its work before we cleared it, so this look sees it or somebody has taken it. (Go wakes another in any
+ * case; one needless wake-up for each lone G makes a round trip several times longer.)
  */
 export function stopLooking(s: Sched, t: Machine): void {
   if (!t.spinning) return
   t.spinning = false
   stopSpinning(s, t.p)
-  wakep(s)
+  if (anyWork(s)) wakep(s)
 }
 
 /** The next G from `next`, the own ring, the global queue and, where allowed, the roots. 0 if there is none. */

@@ -28,9 +28,14 @@ export function ringHost(s: Sched): void {
   Atomics.notify(s.mem, HOST_WAKE)
 }
 
+/** Whether something is in the host's inbox. */
+export function hasMail(s: Sched): boolean {
+  return Atomics.load(s.mem, HOST_INBOX) !== 0
+}
+
 /** Takes the whole inbox: the index of the newest G, linked through {@link nextOf}; 0 if it is empty. */
 export function takeHost(s: Sched): number {
-  return Atomics.load(s.mem, HOST_INBOX) === 0 ? 0 : Atomics.exchange(s.mem, HOST_INBOX, 0)
+  return !hasMail(s) ? 0 : Atomics.exchange(s.mem, HOST_INBOX, 0)
 }
 
 /** The G after `g` in a taken inbox. Must be read before `g` is released. */
@@ -49,7 +54,7 @@ export function wakeWord(s: Sched): number {
  */
 export function hostSleeps(s: Sched): boolean {
   Atomics.store(s.mem, HOST_SLEEPS, 1)
-  if (Atomics.load(s.mem, HOST_INBOX) === 0) return true
+  if (!hasMail(s)) return true
   Atomics.store(s.mem, HOST_SLEEPS, 0)
   return false
 }

@@ -1,0 +1,100 @@
+/**
+ * The types that can be sent to another thread, checked when a task is made.
+ *
+ * A type is compared with what would be left of it, so recursive types, unions and optional properties cost the
+ * compiler no more than an ordinary assignment, and its message leads to the property at fault.
+ *
+ * @since 0.1.0
+ */
+
+/**
+ * Stands where a type holds something that cannot be sent. No value has this type; the message is for the reader of
+ * the compiler's error.
+ *
+ * @since 0.1.0
+ * @category types
+ */
+export interface NotSendable<Message extends string> {
+  readonly "~runon/NotSendable": Message
+}
+
+/** Sent as they are: their methods come back with them, or (errors) with their class. */
+type Whole =
+  | string
+  | number
+  | boolean
+  | bigint
+  | null
+  | undefined
+  | void
+  | Date
+  | RegExp
+  | Error
+  | ArrayBuffer
+  | SharedArrayBuffer
+  | ArrayBufferView
+
+type Fields<T> = { [K in keyof T]: K extends symbol ? T[K] : Sendable<T[K]> }
+
+/**
+ * `T` as it arrives on another thread: `T` itself if all of it can be sent, else a type with `NotSendable` where the
+ * problem is.
+ *
+ * Refused, at any depth: functions, symbols, promises, and weak collections. Instances of classes with methods are
+ * refused too, because an instance arrives as a plain object of its own enumerable properties, without them; that
+ * includes Effect's `Option`, `Either`, `DateTime` and `Duration`: send what they hold, or encode them with a Schema.
+ * Not so errors, which keep their class if it is registered.
+ *
+ * `any` and `unknown` are let through, and checked when they are sent. Properties keyed by symbols are left out of the
+ * check, as they are left out of what is sent. A generic type that contains itself with ever larger arguments
+ * (`interface A<T> { next: A<T[]> }`) is too deep for the compiler: give such a parameter the type `unknown`.
+ *
+ * @since 0.1.0
+ * @category types
+ */
+export type Sendable<T> = unknown extends T ? T
+  : T extends Whole ? T
+  : T extends symbol ? NotSendable<"symbols cannot be sent to another thread">
+  : T extends ((...args: never) => unknown) | (abstract new (...args: never) => unknown)
+    ? NotSendable<"functions and methods cannot be sent to another thread">
+  : T extends PromiseLike<unknown> ? NotSendable<"promises cannot be sent to another thread: await them first">
+  : T extends Map<infer K, infer V> ? Map<Sendable<K>, Sendable<V>>
+  : T extends Set<infer A> ? Set<Sendable<A>>
+  // After Map and Set, which have all that their weak counterparts have.
+  : T extends WeakMap<WeakKey, unknown> | WeakSet<WeakKey> | WeakRef<WeakKey>
+    ? NotSendable<"weak collections and references cannot be sent to another thread">
+  : T extends ReadonlyMap<infer K, infer V> ? ReadonlyMap<Sendable<K>, Sendable<V>>
+  : T extends ReadonlySet<infer A> ? ReadonlySet<Sendable<A>>
+  : Fields<T>
+
+/**
+ * A list of arguments as it arrives.
+ *
+ * @since 0.1.0
+ * @category types
+ */
+export type SendableArgs<Args extends ReadonlyArray<unknown>> = { [K in keyof Args]: Sendable<Args[K]> }
+
+/**
+ * What a function returns, as it arrives: the value that a promise holds and the value that a generator returns are
+ * what is sent.
+ *
+ * @since 0.1.0
+ * @category types
+ */
+export type SendableResult<A> = unknown extends A ? A
+  : A extends PromiseLike<infer B> ? PromiseLike<Sendable<B>>
+  : A extends Generator<infer Y, infer B, infer N> ? Generator<Y, Sendable<B>, N>
+  : A extends AsyncGenerator<infer Y, infer B, infer N> ? AsyncGenerator<Y, Sendable<B>, N>
+  : Sendable<A>
+
+/**
+ * A function whose arguments and result can be sent. As the type of a parameter it infers `Args` and `A` from the
+ * function, like `(...args: Args) => A` does, and refuses the function if they cannot.
+ *
+ * @since 0.1.0
+ * @category types
+ */
+export type SendableFunction<Args extends ReadonlyArray<unknown>, A> =
+  & ((...args: Args) => A)
+  & NoInfer<(...args: SendableArgs<Args>) => SendableResult<A>>
