@@ -34,6 +34,14 @@ type Whole =
   | SharedArrayBuffer
   | ArrayBufferView
 
+/**
+ * Lists are written `A[]` on purpose: the compiler then looks at the element later, so that a type may contain lists
+ * of itself. Tuples keep their shape by the mapping.
+ */
+type Items<T extends ReadonlyArray<unknown>> = number extends T["length"]
+  ? T extends Array<infer A> ? Sendable<A>[] : readonly Sendable<T[number]>[]
+  : Fields<T>
+
 type Fields<T> = { [K in keyof T]: K extends symbol ? T[K] : Sendable<T[K]> }
 
 /**
@@ -46,8 +54,9 @@ type Fields<T> = { [K in keyof T]: K extends symbol ? T[K] : Sendable<T[K]> }
  * Not so errors, which keep their class if it is registered.
  *
  * `any` and `unknown` are let through, and checked when they are sent. Properties keyed by symbols are left out of the
- * check, as they are left out of what is sent. A generic type that contains itself with ever larger arguments
- * (`interface A<T> { next: A<T[]> }`) is too deep for the compiler: give such a parameter the type `unknown`.
+ * check, as they are left out of what is sent. Two kinds of recursion are too deep for the compiler: an alias that is a
+ * tuple of itself (`type E = number | ["add", E, E]`; name the tuple's members in an interface instead), and generics
+ * with ever larger arguments (`interface A<T> { next: A<T[]> }`; give such a parameter the type `unknown`).
  *
  * @since 0.1.0
  * @category types
@@ -58,6 +67,7 @@ export type Sendable<T> = unknown extends T ? T
   : T extends ((...args: never) => unknown) | (abstract new (...args: never) => unknown)
     ? NotSendable<"functions and methods cannot be sent to another thread">
   : T extends PromiseLike<unknown> ? NotSendable<"promises cannot be sent to another thread: await them first">
+  : T extends ReadonlyArray<unknown> ? Items<T>
   : T extends Map<infer K, infer V> ? Map<Sendable<K>, Sendable<V>>
   : T extends Set<infer A> ? Set<Sendable<A>>
   // After Map and Set, which have all that their weak counterparts have.

@@ -5,7 +5,7 @@ const byName = new Map<string, ErrorClass>()
 const nameByPrototype = new Map<object, string>()
 
 export const register = (cls: ErrorClass, name: string): void => {
-  if (name === "") throw new TypeError("an error class without a name cannot be registered: give registerErrorClass one")
+  if (name === "") throw new TypeError("an error class without a name cannot be registered: pass a name")
   const known = byName.get(name)
   if (known === cls) return
   if (known !== undefined) {

@@ -6,6 +6,7 @@
  * eight-byte boundary of the payload. Nothing here is atomic: whoever owns the record publishes it with its status
  * word, and what was written before that store is seen after the load that pairs with it.
  */
+import { Buffer } from "node:buffer"
 
 /** Views on one and the same `SharedArrayBuffer`. */
 export interface Views {
@@ -96,9 +97,32 @@ const slotsOf = (views: Views, kind: number, slot: number): number => {
   return (2 + (kind === LATIN1 ? length : length * 2) + 7) >> 3
 }
 
-const readString = (units: Uint8Array | Uint16Array, start: number, length: number): string => {
+// One buffer a pool, and few pools: the last one is nearly always the one wanted.
+let lastBytes: Uint8Array | undefined
+let lastBuffer: Buffer = Buffer.alloc(0)
+
+const bufferOf = (bytes: Uint8Array): Buffer => {
+  if (bytes !== lastBytes) {
+    lastBytes = bytes
+    lastBuffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  }
+  return lastBuffer
+}
+
+// A native call costs about 100 ns however long the text; below this many characters the loop is cheaper.
+const MAX_LOOP = 8
+
+const readString = (views: Views, slot: number, wide: boolean): string => {
+  const length = views.u16[slot * 4]
+  if (length > MAX_LOOP) {
+    const start = slot * 8 + 2
+    return wide
+      ? bufferOf(views.u8).toString("utf16le", start, start + length * 2)
+      : bufferOf(views.u8).toString("latin1", start, start + length)
+  }
   let text = ""
-  for (let i = 0; i < length; i++) text += String.fromCharCode(units[start + i])
+  if (wide) for (let i = 0; i < length; i++) text += String.fromCharCode(views.u16[slot * 4 + 1 + i])
+  else for (let i = 0; i < length; i++) text += String.fromCharCode(views.u8[slot * 8 + 2 + i])
   return text
 }
 
@@ -113,9 +137,9 @@ const readValue = (views: Views, kind: number, slot: number): unknown => {
     case TRUE:
       return true
     case LATIN1:
-      return readString(views.u8, slot * 8 + 2, views.u16[slot * 4])
+      return readString(views, slot, false)
     case UTF16:
-      return readString(views.u16, slot * 4 + 1, views.u16[slot * 4])
+      return readString(views, slot, true)
     case BIGINT:
       return (BigInt(views.i32[slot * 2 + 1]) << 32n) | BigInt(views.i32[slot * 2] >>> 0)
     default:
