@@ -7,9 +7,11 @@ import * as Duration from "effect/Duration"
 import type { DurationInput } from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { InvalidOptions } from "./Errors.ts"
-import type { HostPoolOptions } from "./internal/host/HostPool.ts"
+import type { HostPoolOptions, ResourceLimits } from "./internal/host/HostPool.ts"
 import { MAX_CAPACITY, MAX_PROCS } from "./internal/scheduler/index.ts"
 import { availableParallelism } from "./Procs.ts"
+
+export type { ResourceLimits }
 
 /**
  * How a pool is made. Every option has a default.
@@ -44,6 +46,11 @@ export interface PoolOptions {
    * Deno cannot end a busy worker: there, closing dies with `MachineStuck` after the grace.
    */
   readonly grace?: DurationInput | undefined
+  /**
+   * Limits of each machine's heap, in megabytes, on Node; other runtimes ignore it. A machine that exceeds them ends:
+   * its calls fail with `MachineExited`, and it is replaced. Without limits an exhausted heap ends the process.
+   */
+  readonly resourceLimits?: ResourceLimits | undefined
   /** Reserved: a limit for tasks that never give their machine back. Setting it is an error for now. */
   readonly killAfter?: undefined
 }
@@ -100,6 +107,7 @@ export const resolveOptions = (
       startTimeout: yield* millis("startTimeout", options.startTimeout ?? "30 seconds"),
       loadTimeout: yield* millis("loadTimeout", options.loadTimeout ?? "30 seconds"),
       grace: yield* millis("grace", options.grace ?? "30 seconds"),
-      startIndex: 0
+      startIndex: 0,
+      resourceLimits: options.resourceLimits
     }
   })

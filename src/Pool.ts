@@ -139,7 +139,7 @@ export const makePool = (
       [TypeId]: TypeId,
       procs: resolved.procs,
       run: (call) => runCall(service, call),
-      stats: Effect.sync(() => ({ ...snapshot(pool.s), inFlight: pool.inFlight, records: inUse(pool.s) }))
+      stats: Effect.sync(() => ({ ...snapshot(pool.s), inFlight: pool.inFlight, records: inUse(pool.s), deaths: pool.deaths }))
     }
     setHost(service, pool)
     yield* Effect.tryPromise({ try: () => started, catch: (error) => error as MachineStartFailed }).pipe(

@@ -28,4 +28,6 @@ export interface PoolStats extends ReturnType<typeof snapshot> {
   readonly inFlight: number
   /** Records in use, children spawned by tasks included. */
   readonly records: number
+  /** Machines that have died and were replaced, or are about to be. */
+  readonly deaths: number
 }

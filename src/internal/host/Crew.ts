@@ -26,6 +26,12 @@ export interface Machines {
    * are returned as errors. `taskOf` names what a machine is running.
    */
   readonly ended: (grace: number, taskOf: (m: number) => string | undefined) => Promise<ReadonlyArray<MachineStuck>>
+  /** Ends one by force, where the runtime can; it is replaced as if it had died by itself. */
+  readonly kill: (m: number) => void
+  /** How many have died and were replaced, or will be. */
+  readonly deaths: number
+  /** Whether every P has a machine that is ready. */
+  readonly atFullStrength: boolean
   /** Waits for the host's wake word to differ from `seen`; undefined if it does already. */
   readonly wait: (seen: number) => Promise<unknown> | undefined
 }
@@ -59,6 +65,7 @@ export class Crew implements Machines {
   readonly #members: Array<Member | undefined> = []
   #stopping = false
   #failedStarts = 0
+  deaths = 0
 
   constructor(s: Sched, spawner: Spawner, startTimeout: number, owner: CrewOwner) {
     this.#s = s
@@ -84,6 +91,16 @@ export class Crew implements Machines {
   /** Whether all machines have ended, with proof. */
   get #allGone(): boolean {
     return this.#members.every((member) => member === undefined || member.exit !== undefined)
+  }
+
+  get atFullStrength(): boolean {
+    return this.#members.every((member) =>
+      member?.exit === undefined && Atomics.load(this.#s.mem, mw(this.#s, member!.m) + M_LIFE) === M_READY
+    )
+  }
+
+  kill(m: number): void {
+    this.#members[m]?.handle.terminate()
   }
 
   wait(seen: number): Promise<unknown> | undefined {
@@ -148,6 +165,7 @@ export class Crew implements Machines {
 
   async #died(m: number, exit: MachineExit): Promise<void> {
     if (this.#stopping) return
+    this.deaths++
     await this.#owner.onDeath(m, m, reasonOf(exit))
     while (!this.#stopping) {
       try {

@@ -43,6 +43,13 @@ import { Deliveries } from "./Deliveries.ts"
 import { type Described, Job, type JobOwner } from "./Job.ts"
 import { KeepAlive } from "./keepAlive.ts"
 
+/** Megabytes that a machine's heap may take. */
+export interface ResourceLimits {
+  readonly maxOldGenerationSizeMb?: number
+  readonly maxYoungGenerationSizeMb?: number
+  readonly stackSizeMb?: number
+}
+
 /** What a pool is opened with; checked and completed by the public module. */
 export interface HostPoolOptions {
   readonly procs: number
@@ -60,6 +67,8 @@ export interface HostPoolOptions {
   /** Ms that machines may take to end before force is used. */
   readonly grace: number
   readonly startIndex: number
+  /** Limits of a machine's heap, on Node. */
+  readonly resourceLimits: ResourceLimits | undefined
   /** What to do with an error in a task's code that belongs to no call any more. */
   readonly onStray: (error: unknown) => void
 }
@@ -165,6 +174,21 @@ export class HostPool {
     this.#pump()
     if (length === 0) job.checkEnd()
     return job
+  }
+
+  /** How many machines have died since the pool was opened. */
+  get deaths(): number {
+    return this.#crew.deaths
+  }
+
+  /** Whether every P has a machine that is ready, as it should be but for a moment after a death. */
+  get atFullStrength(): boolean {
+    return this.#crew.atFullStrength
+  }
+
+  /** Ends machine `m` by force, where the runtime can: what runs there fails, and another takes its place. */
+  kill(m: number): void {
+    this.#crew.kill(m)
   }
 
   /**

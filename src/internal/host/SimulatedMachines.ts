@@ -37,6 +37,12 @@ export class SimulatedMachines implements Machines {
 
   broadcast(): void {}
 
+  kill(): void {}
+
+  readonly atFullStrength = true
+
+  readonly deaths = 0
+
   stopping(): void {
     this.#stopped = true
   }

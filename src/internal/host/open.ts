@@ -21,7 +21,7 @@ const offender = (): string | undefined => {
 /** A pool's machines as threads. */
 const threads = (options: HostPoolOptions): Backend => ({
   allocate: (bytes) => new SharedArrayBuffer(bytes),
-  machines: (s, _, owner) => new Crew(s, detectSpawner(), options.startTimeout, owner)
+  machines: (s, _, owner) => new Crew(s, detectSpawner({ resourceLimits: options.resourceLimits }), options.startTimeout, owner)
 })
 
 /** A pool's machines simulated in this thread, in an order that the seed decides. */

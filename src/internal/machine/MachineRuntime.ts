@@ -88,6 +88,8 @@ export class MachineRuntime {
   cleanEpoch = -1
   /** Gs in progress here that need the event loop. */
   pending = 0
+  /** Gs in progress here that wait for their task's module. */
+  loading = 0
   /** Called when something happened on the event loop that the sleeping loop should look at. */
   poke: () => void = () => {}
   readonly #suspended = new Set<Suspended>()
@@ -211,8 +213,10 @@ export class MachineRuntime {
   }
 
   #load(g: number, task: number): void {
+    this.loading++
     const settle = (loaded: Loaded, suspended: Suspended) => {
-      if (!this.#resume(suspended)) return
+      this.loading--
+      if (!this.#resume(suspended)) return this.poke()
       if (loaded instanceof NotFound) return this.report(g, NOT_FOUND, [loaded.module, loaded.reason])
       if (this.s.mem[gw(this.s, g) + G_PARENT] === 0) this.t.roots-- // counted again by run
       this.run(g)

@@ -29,8 +29,10 @@ export class Modules {
   readonly #loading = new Map<number, Promise<Loaded>>()
   readonly #s: Sched
   readonly #timeout: number
-  /** Modules being imported now, most recent last. */
+  /** Modules being imported now. */
   readonly importing = new Set<string>()
+  /** Those among them that have taken too long: nobody waits for them again. */
+  readonly #late = new Set<string>()
 
   constructor(s: Sched, timeout: number) {
     this.#s = s
@@ -74,15 +76,21 @@ export class Modules {
   async #import(id: number): Promise<Loaded> {
     const { module, name, source } = unpackKey(this.#key(id))
     if (source !== "") return new NotFound(module, "its source cannot be compiled here")
+    const tooLate = `its module has not finished loading after ${this.#timeout} ms`
+    if (this.#late.has(module)) return new NotFound(module, tooLate)
     let timer: ReturnType<typeof setTimeout> | undefined
     const late = new Promise<string>((resolve) => {
-      timer = setTimeout(() => resolve(`its module has not finished loading after ${this.#timeout} ms`), this.#timeout)
+      timer = setTimeout(() => resolve(tooLate), this.#timeout)
     })
     this.importing.add(module)
     const imported = import(module).then(() => undefined, (error) => `importing it failed: ${describe(error)}`)
-    imported.then(() => this.importing.delete(module))
+    imported.then(() => {
+      this.importing.delete(module)
+      this.#late.delete(module)
+    })
     const problem = await Promise.race([imported, late])
     clearTimeout(timer)
+    if (problem === tooLate) this.#late.add(module)
     if (problem !== undefined) return new NotFound(module, problem)
     return this.known(id) ?? new NotFound(
       module,

@@ -9,7 +9,9 @@ import {
   mw,
   NOTHING,
   parkBlocking,
-  STOP
+  STATE,
+  STOP,
+  STOPPING
 } from "../scheduler/index.ts"
 import type { MachineRuntime } from "./MachineRuntime.ts"
 
@@ -35,6 +37,13 @@ export const runLoop = async (r: MachineRuntime): Promise<void> => {
   let turned = performance.now()
   for (;;) {
     r.endCancelled()
+    if (r.loading > 0) {
+      // What it would take now would most likely wait for the same module, while other machines could run it.
+      Atomics.store(s.mem, mw(s, m) + M_PARK, 0)
+      if (Atomics.load(s.mem, STATE) === STOPPING) return
+      await sleep()
+      continue
+    }
     const g = findRunnable(s, t)
     if (g === STOP) return
     if (g !== NOTHING) {
