@@ -1,6 +1,6 @@
 /** What a function does that its source alone may not be able to do elsewhere. */
 import type * as Acorn from "acorn"
-import { isBuiltin } from "node:module"
+import { isBuiltin } from "./globals.ts"
 import { INSTEAD } from "./instead.ts"
 
 type FunctionNode = Acorn.FunctionExpression | Acorn.ArrowFunctionExpression

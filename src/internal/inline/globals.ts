@@ -1,5 +1,7 @@
 /** Which names mean on a machine what they mean where a task is defined. */
-import { isBuiltin } from "node:module"
+
+/** Whether it is the name of a built-in module. */
+export const isBuiltin = (name: string): boolean => process.getBuiltinModule("node:module").isBuiltin(name)
 
 /** The main thread's own, or each thread's: a machine lacks them, or they are something else there. */
 const ownOfThread: ReadonlySet<string> = new Set([

@@ -1,11 +1,10 @@
 /**
  * The parser and the scope analysis that `Task.inline` rests on: acorn and eslint-scope. They are loaded by the first
- * use, synchronously, because they take longer to load than all the rest of the package, and most programs have no use
- * for them; every machine would load them too.
+ * use, synchronously, because that takes tens of milliseconds, and most programs have no use for them; nor have
+ * machines, each of which loads what its tasks' modules import.
  */
 import type * as Acorn from "acorn"
 import type * as EslintScope from "eslint-scope"
-import { createRequire } from "node:module"
 
 type Ast = Parameters<typeof EslintScope.analyze>[0]
 
@@ -24,6 +23,8 @@ let loaded: Libraries | undefined
 
 const load = (): Libraries => {
   if (loaded !== undefined) return loaded
+  // Not imported, because that alone would cost every program on Deno tens of milliseconds.
+  const { createRequire } = process.getBuiltinModule("node:module")
   // A path that is absolute on every system serves a module that came over HTTP: see above.
   const require = createRequire(import.meta.url.startsWith("file:") ? import.meta.url : "file:///C:/runon.js")
   try {
