@@ -105,6 +105,8 @@ function openLocks(s: Sched, m: number): void {
   if (holder(s, TASKS_LOCK) === m) unlock(s, TASKS_LOCK)
   if (holder(s, s.gq + Q_LOCK) === m) unlock(s, s.gq + Q_LOCK)
   if (s.bounded && holder(s, s.rq + Q_LOCK) === m) unlock(s, s.rq + Q_LOCK)
+  // It may have died between opening a lock and the notify that goes with it, or woken up for the lock and died.
+  for (const at of [SLOTS_LOCK, ARENA_LOCK, TASKS_LOCK, s.gq + Q_LOCK, s.rq + Q_LOCK]) Atomics.notify(s.mem, at)
 }
 
 /** One byte per G: whether some queue held a live hint to it a moment ago. */
