@@ -8,6 +8,7 @@ import { functionSource } from "./internal/inline/source.ts"
 import { currentMachine } from "./internal/machine/current.ts"
 import { checkpoint as checkCancelled } from "./internal/machine/spawn.ts"
 import { type Child, join as joinChild, spawn as spawnChild } from "./internal/machine/spawn.ts"
+import type { SendableFunction } from "./Sendable.ts"
 import { defineTask, learn, type TaskDef } from "./internal/registry.ts"
 
 /**
@@ -43,7 +44,7 @@ const toTask = <Args extends ReadonlyArray<unknown>, A>(def: TaskDef): Task<Args
 export const make = <Args extends ReadonlyArray<unknown>, A>(
   meta: ImportMeta,
   name: string,
-  fn: (...args: Args) => A
+  fn: SendableFunction<Args, A>
 ): Task<Args, Awaited<A>> => toTask(defineTask(meta, name, fn as never))
 
 /**
@@ -55,7 +56,9 @@ export const make = <Args extends ReadonlyArray<unknown>, A>(
  * @since 0.1.0
  * @category constructors
  */
-export const inline = <Args extends ReadonlyArray<unknown>, A>(fn: (...args: Args) => A): Task<Args, Awaited<A>> => {
+export const inline = <Args extends ReadonlyArray<unknown>, A>(
+  fn: SendableFunction<Args, A>
+): Task<Args, Awaited<A>> => {
   const source = functionSource(fn)
   return toTask(learn({ name: fn.name || "inline", module: "", source }, fn as never))
 }

@@ -4,7 +4,7 @@
  * imported.
  */
 import { compileSource } from "../inline/compile.ts"
-import { learn, lookUp, type TaskDef, unpackKey } from "../registry.ts"
+import { learn, lookUp, type TaskDef, type TaskKey, unpackKey } from "../registry.ts"
 import { type Sched, taskBytes } from "../scheduler/index.ts"
 import { describe } from "../codec/unsendable.ts"
 
@@ -75,7 +75,7 @@ export class Modules {
 
   async #import(id: number): Promise<Loaded> {
     const { module, name, source } = unpackKey(this.#key(id))
-    if (source !== "") return new NotFound(module, "its source cannot be compiled here")
+    if (source !== "") return this.#recompile({ module, name, source })
     const tooLate = `its module has not finished loading after ${this.#timeout} ms`
     if (this.#late.has(module)) return new NotFound(module, tooLate)
     let timer: ReturnType<typeof setTimeout> | undefined
@@ -99,9 +99,22 @@ export class Modules {
     )
   }
 
+  #recompile(parts: TaskKey): Loaded {
+    try {
+      return learn(parts, compileSource(parts.source, parts.name))
+    } catch (error) {
+      return new NotFound("the source that was sent", describe(error))
+    }
+  }
+
   #compile(key: string): TaskDef | undefined {
     const parts = unpackKey(key)
-    return parts.source === "" ? undefined : learn(parts, compileSource(parts.source))
+    if (parts.source === "") return undefined
+    try {
+      return learn(parts, compileSource(parts.source, parts.name))
+    } catch {
+      return undefined // `load` compiles it again, to tell why it cannot
+    }
   }
 
   #key(id: number): string {
