@@ -6,6 +6,7 @@
  */
 import * as Data from "effect/Data"
 import type { YieldableError } from "effect/Cause"
+import { register } from "./internal/codec/errorClasses.ts"
 
 /** The shape of `Data.TaggedError(tag)`, written out so that declarations need no inference. */
 interface TaggedBase<Tag extends string> {
@@ -214,3 +215,20 @@ export type TaskError =
  * @category errors
  */
 export type PoolError = InvalidOptions | MachineStartFailed | MissingGuard
+
+// A task may let the error of a child pass, or throw one of these itself: they come back as what they are.
+for (
+  const [name, cls] of Object.entries({
+    TaskFailed,
+    MachineExited,
+    MachineStuck,
+    PoolClosed,
+    NotSerializable,
+    PayloadTooLarge,
+    TaskNotFound,
+    Deadlock,
+    InvalidOptions,
+    MachineStartFailed,
+    MissingGuard
+  })
+) register(cls, `runon/${name}`)

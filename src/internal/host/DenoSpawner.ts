@@ -32,6 +32,17 @@ const unref = (worker: Worker): void => {
   if (typeof method === "function") (method as Unref).call(worker, false)
 }
 
+/** The part of the Web Locks API that is used here; not every library of types has it. */
+interface WithLocks {
+  readonly locks: {
+    readonly request: (
+      name: string,
+      options: { readonly ifAvailable: boolean },
+      then: (lock: unknown) => boolean
+    ) => Promise<boolean>
+  }
+}
+
 /**
  * Watches a lock that another thread holds, and calls back once it is free. It asks again and again for as long as
  * that takes, because a request that waits in the lock's queue would keep the process alive.
@@ -48,7 +59,7 @@ const watchLock = (name: string, onFree: () => void): { readonly hurry: () => vo
   }
   const ask = async () => {
     asking = true
-    freed = await navigator.locks.request(name, { ifAvailable: true }, (lock) => lock !== null)
+    freed = await (navigator as unknown as WithLocks).locks.request(name, { ifAvailable: true }, (lock) => lock !== null)
     asking = false
     if (freed) onFree()
     else later()

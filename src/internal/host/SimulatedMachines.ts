@@ -33,7 +33,9 @@ export class SimulatedMachines implements Machines {
     })
   }
 
-  async start(): Promise<void> {}
+  start(): Promise<void> {
+    return Promise.resolve()
+  }
 
   broadcast(): void {}
 
@@ -47,8 +49,8 @@ export class SimulatedMachines implements Machines {
     this.#stopped = true
   }
 
-  async ended(): Promise<ReadonlyArray<MachineStuck>> {
-    return []
+  ended(): Promise<ReadonlyArray<MachineStuck>> {
+    return Promise.resolve([])
   }
 
   wait(seen: number): Promise<void> | undefined {

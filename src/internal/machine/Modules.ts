@@ -30,7 +30,7 @@ export class Modules {
   readonly #s: Sched
   readonly #timeout: number
   /** Modules being imported now. */
-  readonly importing = new Set<string>()
+  readonly importing: Set<string> = new Set()
   /** Those among them that have taken too long: nobody waits for them again. */
   readonly #late = new Set<string>()
 
