@@ -1,11 +1,14 @@
+import { Buffer } from "node:buffer"
 import { spawn, spawnSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import process from "node:process"
 import { fileURLToPath } from "node:url"
+import * as zlib from "node:zlib"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { sumLine } from "../examples/checksum.ts"
+import { paintRows } from "../examples/mandelbrot_tasks.ts"
 import { currentRuntime, type RunOptions, runScript } from "./support/run.ts"
 
 const root = fileURLToPath(new URL("../", import.meta.url))
@@ -166,5 +169,83 @@ describe("checksum", () => {
     const { code, stderr } = await checksum(temporary, ["."], { denoFlags: [`--allow-read=${root}`] })
     expect(code).toBe(1)
     expect(stderr).toMatch(/^checksum: \.: Requires read access/)
+  })
+})
+
+describe("mandelbrot", () => {
+  interface Chunk {
+    readonly type: string
+    readonly data: Buffer
+  }
+
+  /** The chunks of a PNG file. */
+  const chunksOf = (file: Buffer): ReadonlyArray<Chunk> => {
+    expect([...file.subarray(0, 8)]).toEqual([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+    const chunks: Array<Chunk> = []
+    for (let at = 8; at < file.length;) {
+      const length = file.readUInt32BE(at)
+      const [type, data, end] = [file.toString("latin1", at + 4, at + 8), at + 8, at + 8 + length]
+      // Node has it from 20.15 on.
+      if ("crc32" in zlib) expect(file.readUInt32BE(end)).toBe(zlib.crc32(file.subarray(at + 4, end)))
+      chunks.push({ type, data: file.subarray(data, end) })
+      at = end + 4
+    }
+    return chunks
+  }
+
+  it("writes a picture that decodes, and is the one that a single thread paints", async () => {
+    // Odd sizes, so that the last task has fewer rows than the others.
+    const [width, height] = [301, 203]
+    const path = join(temporary, "picture.png")
+    const { code, stderr, stdout } = await runScript(example("mandelbrot"), [path, `${width}`, `${height}`], {
+      denoFlags: [`--allow-read=${root}`, `--allow-write=${temporary}`],
+    })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    expect(stdout).toMatch(/^the same as painted by one thread$/m)
+
+    const chunks = chunksOf(readFileSync(path))
+    expect(chunks.map(({ type }) => type)).toEqual(["IHDR", "IDAT", "IEND"])
+    const [header, image] = chunks
+    expect([header.data.readUInt32BE(0), header.data.readUInt32BE(4)]).toEqual([width, height])
+    // Eight bits, RGB, and the only method there is of each kind.
+    expect([...header.data.subarray(8)]).toEqual([8, 2, 0, 0, 0])
+    const expected = new Uint8Array(height * (1 + 3 * width))
+    paintRows(expected, width, height, 0, height)
+    expect(Buffer.compare(zlib.inflateSync(image.data), expected)).toBe(0)
+    // Neither empty nor plain.
+    expect(new Set(expected).size).toBe(256)
+  })
+
+  it("explains itself when the size makes no sense", async () => {
+    const { code, stderr, stdout } = await runScript(example("mandelbrot"), [join(temporary, "none.png"), "0"])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" })
+    expect(stderr).toMatch(/^usage: /)
+  })
+})
+
+describe("nqueens", () => {
+  const nqueens = (n: string) => runScript(example("nqueens"), [n], { denoFlags: [`--allow-read=${root}`] })
+
+  it.each([["1", 1], ["8", 92], ["10", 724], ["12", 14_200]])("counts the ways for %s queens", async (n, ways) => {
+    const { code, stderr, stdout } = await nqueens(n)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    expect(stdout).toContain(`${n} queens: ${ways} ways, as published\n`)
+    expect(stdout).toMatch(/^P0 /m)
+    // Each G is spawned by another but the first, and runs once, wherever it runs.
+    const [, run, , spawned] = stdout.match(/^all .*$/m)![0].replaceAll(",", "").split(/ +/).map(Number)
+    expect(run).toBe(spawned + 1)
+  })
+
+  it("explains itself when there is no such board", async () => {
+    const { code, stderr } = await nqueens("x")
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^usage: /)
+  })
+})
+
+describe("single_file", () => {
+  it("runs tasks of the script that it is", async () => {
+    const result = await runScript(example("single_file"), [], { denoFlags: [`--allow-read=${root}`] })
+    expect(result).toEqual({ code: 0, stdout: "9592 primes below 100000, DONE!\n", stderr: "" })
   })
 })
