@@ -350,6 +350,9 @@ export class HostPool {
       job.inFlight--
       job.owner.onFailure(index, error)
       job.checkEnd()
+      // It may have reached its limit with this one, and then left the line.
+      if (job.wantsMore) this.#waiting.add(job)
+      this.#pump()
       this.#settleDown()
     })
     return "refused"
