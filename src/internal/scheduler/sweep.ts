@@ -16,10 +16,10 @@ import { append, sizeOf } from "./globalq.ts"
 import {
   ARENA_LOCK,
   G_BLOCK,
+  G_PARENT,
   G_WAITER,
   gw,
   HOST,
-  G_PARENT,
   IDLE_BITS,
   M_EXITED,
   M_LIFE,
@@ -38,11 +38,23 @@ import {
   SLOTS_FRESH,
   SLOTS_LOCK,
   SPIN_BITS,
-  TASKS_LOCK
+  TASKS_LOCK,
 } from "./layout.ts"
 import { acquire, holder, unlock } from "./lock.ts"
 import { CENTRAL_HOME, homeOf, listOf, rebuild } from "./slots.ts"
-import { DONE, FREE, generationOf, hintOf, indexOf, machineOf, RUNNABLE, RUNNING, stateOf, statusOf, WAITING } from "./status.ts"
+import {
+  DONE,
+  FREE,
+  generationOf,
+  hintOf,
+  indexOf,
+  machineOf,
+  RUNNABLE,
+  RUNNING,
+  stateOf,
+  statusOf,
+  WAITING,
+} from "./status.ts"
 
 /** What {@link sweep} found for the caller to deal with. */
 export interface Remains {
@@ -135,15 +147,19 @@ function mark(s: Sched, seen: Uint8Array, hint: number): void {
   if (hint !== 0 && hintOf(g, generationOf(statusOf(s, g))) === hint) seen[g] = 1
 }
 
-/** Frees the arena blocks that only the dead machine answered for. */
+/**
+ * Frees the arena blocks that only the dead machine answered for: with its stamp, and in no G's record. The records are
+ * read first. A living machine that takes such a block out of a record puts its own stamp on it before, so a block that
+ * the records did not have any more does not bear the dead machine's stamp either; the other way round it could be
+ * seen with the stamp, then be taken out and freed by the living, and be freed a second time here.
+ */
 function freeHeld(s: Sched, m: number): boolean {
-  if (!acquire(s, ARENA_LOCK, HOST)) return false
-  const held = usedBlocks(s).filter((b) => b.owner === m).map((b) => b.block)
-  unlock(s, ARENA_LOCK)
-  if (held.length === 0) return true
   const referenced = new Set<number>()
   for (let g = 1; g <= s.capacity && g < Atomics.load(s.mem, SLOTS_FRESH); g++) {
     if (stateOf(statusOf(s, g)) !== FREE) referenced.add(Atomics.load(s.mem, gw(s, g) + G_BLOCK))
   }
-  return held.every((block) => referenced.has(block) || freeBlock(s, block, HOST))
+  if (!acquire(s, ARENA_LOCK, HOST)) return false
+  const held = usedBlocks(s).filter((b) => b.owner === m && !referenced.has(b.block)).map((b) => b.block)
+  unlock(s, ARENA_LOCK)
+  return held.every((block) => freeBlock(s, block, HOST))
 }
