@@ -2,7 +2,16 @@
  * Go's `findRunnable`: where a machine looks for its next G, in which order, and when it goes to sleep.
  */
 import { sizeOf, takeBatch, takeOne } from "./globalq.ts"
-import { announceIdle, maySpin, revokeIdle, startSpinning, stopSpinning, takeNeedSpinning, wakep } from "./idle.ts"
+import {
+  announceIdle,
+  maySpin,
+  revokeIdle,
+  startSpinning,
+  stopSpinning,
+  takeNeedSpinning,
+  wakep,
+  wokenUp,
+} from "./idle.ts"
 import { C_SPINS, C_TICKS, P_COUNTERS, pw, type Sched, STATE, STOPPING } from "./layout.ts"
 import { anyWork, get, isEmpty, length, steal, takeNext } from "./runq.ts"
 import { claim } from "./status.ts"
@@ -191,7 +200,7 @@ function gcd(a: number, b: number): number {
  * is what makes {@link wakep} safe; the argument is in idle.ts.
  */
 function goIdle(s: Sched, t: Machine): boolean {
-  announceIdle(s, t.p, t.m)
+  announceIdle(s, t.p)
   stopSpinning(s, t.p)
   let again: boolean
   if (t.spinning) {
@@ -204,7 +213,7 @@ function goIdle(s: Sched, t: Machine): boolean {
   // Roots wake every idle machine (wakeEach), so whoever may take one must look for itself after its announcement.
   again ||= s.bounded && t.roots === 0 && sizeOf(s, s.rq) !== 0
   if (!again) return true
-  leaveIdle(s, t)
+  if (!revokeIdle(s, t.p)) t.spinning = true
   if (!t.spinning && !s.global) {
     t.spinning = true
     startSpinning(s, t.p)
@@ -217,5 +226,6 @@ function goIdle(s: Sched, t: Machine): boolean {
  * spinner that others rely on (the waker has set its bit), and must look everywhere.
  */
 export function leaveIdle(s: Sched, t: Machine): void {
+  wokenUp(s, t.m)
   if (!revokeIdle(s, t.p)) t.spinning = true
 }

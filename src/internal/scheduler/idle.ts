@@ -27,7 +27,7 @@ import {
   P_M,
   pw,
   type Sched,
-  SPIN_BITS
+  SPIN_BITS,
 } from "./layout.ts"
 import { unpark } from "./status.ts"
 
@@ -141,10 +141,18 @@ export function stopSpinning(s: Sched, p: number): void {
   clearBit(s, SPIN_BITS, p)
 }
 
-/** Announces that machine `m` of `p` is about to sleep. From here on others may claim it. */
-export function announceIdle(s: Sched, p: number, m: number): void {
-  Atomics.store(s.mem, mw(s, m) + M_PARK, 0)
+/** Announces that the machine of `p` is about to sleep. From here on others may claim it. */
+export function announceIdle(s: Sched, p: number): void {
   setBit(s, IDLE_BITS, p)
+}
+
+/**
+ * Machine `m` is awake and about to look again. Only here, before it looks at anything, may it forget that it was
+ * told to: a call of {@link unpark} that comes while it looks must keep it from going to sleep, since what it is told
+ * of, like the end of the pool or a cancellation, may be something that it has looked at already.
+ */
+export function wokenUp(s: Sched, m: number): void {
+  Atomics.store(s.mem, mw(s, m) + M_PARK, 0)
 }
 
 /**

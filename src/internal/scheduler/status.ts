@@ -15,7 +15,7 @@
  * - DONE is final until the waiter frees the record. Freeing raises the generation, so that a handle or a hint
  *   from a former life does not match.
  */
-import { CANCEL_EPOCH, FLAG_CANCEL, G_FLAGS, G_STATUS, gw, M_PARK, mw, type Sched } from "./layout.ts"
+import { CANCEL_EPOCH, FLAG_CANCEL, G_FLAGS, G_STATUS, G_WAITER, gw, M_PARK, mw, type Sched } from "./layout.ts"
 
 /** The record stands in a free list. */
 export const FREE = 0
@@ -53,7 +53,8 @@ export function generationOf(status: number): number {
   return status >>> GEN_SHIFT
 }
 
-const pack = (generation: number, m: number, state: number): number => (generation << GEN_SHIFT) | (m << M_SHIFT) | state
+const pack = (generation: number, m: number, state: number): number =>
+  (generation << GEN_SHIFT) | (m << M_SHIFT) | state
 
 /** The entry that queues hold for G `g`: its index and the low bits of its generation. Never 0. */
 export function hintOf(g: number, generation: number): number {
@@ -96,10 +97,21 @@ export function claim(s: Sched, hint: number, m: number): number {
   return Atomics.compareExchange(s.mem, at, status, pack(generation, m, RUNNING)) === status ? g : 0
 }
 
-/** Puts a G back that machine `m` has claimed but not begun, and returns its hint to be queued again. */
+/**
+ * Puts a G back that machine `m` has claimed but not begun, and returns its hint to be queued again. A machine that
+ * sleeps until the G ends is woken: it may run it itself now, and the one that will might not know of the sleeper.
+ */
 export function unclaim(s: Sched, g: number, m: number): number {
-  move(s, g, m, RUNNING, RUNNABLE)
-  return hintOf(g, generationOf(statusOf(s, g)))
+  const at = gw(s, g) + G_STATUS
+  for (;;) {
+    const status = Atomics.load(s.mem, at)
+    const generation = generationOf(status)
+    const waiter = s.mem[gw(s, g) + G_WAITER]
+    if (stateOf(status) !== RUNNING || machineOf(status) !== m) return hintOf(g, generation)
+    if (Atomics.compareExchange(s.mem, at, status, pack(generation, 0, RUNNABLE)) !== status) continue
+    if ((status & WAKE_BIT) !== 0) unpark(s, waiter - 1)
+    return hintOf(g, generation)
+  }
 }
 
 /** The machine of a RUNNING G marks that its continuation waits for the event loop. */
@@ -117,8 +129,8 @@ function move(s: Sched, g: number, m: number, from: number, to: number): boolean
   for (;;) {
     const status = Atomics.load(s.mem, at)
     if (stateOf(status) !== from || machineOf(status) !== m) return false
-    // Keeps the wake bit, which a sleeping waiter may set at any time. A RUNNABLE G belongs to no machine.
-    const next = to === RUNNABLE ? pack(generationOf(status), 0, RUNNABLE) : (status & ~STATE_MASK) | to
+    // Keeps the wake bit, which a sleeping waiter may set at any time.
+    const next = (status & ~STATE_MASK) | to
     if (Atomics.compareExchange(s.mem, at, status, next) === status) return true
   }
 }
@@ -193,9 +205,9 @@ export function statusOf(s: Sched, g: number): number {
 }
 
 /**
- * Tells machine `m` to look again, whether it sleeps or is about to. Machines clear the word before they announce
- * themselves as idle and sleep only while it is 0, so a call that comes in between is not lost; one that comes too
- * early or too often costs one look.
+ * Tells machine `m` to look again, whether it sleeps or is about to. Machines clear the word after they slept,
+ * before they look at anything, and sleep only while it is 0, so no call that comes while they look is lost; one that
+ * comes too early or too often costs one look.
  */
 export function unpark(s: Sched, m: number): void {
   const at = mw(s, m) + M_PARK
