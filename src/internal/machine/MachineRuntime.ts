@@ -24,6 +24,7 @@ import {
   UNSENDABLE
 } from "../codec/payload.ts"
 import {
+  append,
   arenaUsed,
   CANCEL_EPOCH,
   ENDED_WAKE,
@@ -44,10 +45,14 @@ import {
   makeMachine,
   pushHost,
   type Sched,
+  setRunning,
   setWaiting,
   STATE,
   STOPPING,
-  unpark
+  unclaim,
+  unpark,
+  wakeEach,
+  wakep
 } from "../scheduler/index.ts"
 import type { TaskDef } from "../registry.ts"
 import { isCancelled } from "./cancel.ts"
@@ -122,13 +127,28 @@ export class MachineRuntime {
     const def = this.modules.known(mem[G + G_TASK])
     if (def === undefined) return this.#load(g, mem[G + G_TASK])
     if (!hasBytes(this.memory, g)) return this.call(g, def, takeInline(this.memory, g))
-    const bytes = this.takeBytes(g)
+    const bytes = copyBytes(this.memory, g)
     const ids = sharedIds(bytes)
-    if (this.shared.knows(ids)) return this.#callWith(g, def, bytes)
+    if (this.shared.knows(ids)) {
+      this.freePayload(g)
+      return this.#callWith(g, def, bytes)
+    }
+    // It has not started, so it is not tied to this machine: once the buffers are here, whoever is free takes it.
     this.#suspend(g, def, (suspended) =>
       this.shared.whenKnown(ids, () => {
-        if (this.#resume(suspended)) this.#callWith(g, def, bytes)
+        if (this.#resume(suspended)) this.#queueAgain(g)
       }))
+  }
+
+  #queueAgain(g: number): void {
+    const { s, t } = this
+    const root = s.mem[gw(s, g) + G_PARENT] === 0
+    if (root) t.roots--
+    setRunning(s, g, this.m)
+    t.spill[0] = unclaim(s, g, this.m)
+    append(s, s.bounded && root ? s.rq : s.gq, t.spill, 1, this.m)
+    if (s.bounded) wakeEach(s)
+    wakep(s)
   }
 
   #callWith(g: number, def: TaskDef, bytes: Uint8Array): void {
