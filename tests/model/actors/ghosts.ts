@@ -1,0 +1,54 @@
+/**
+ * Words that the actors and the judge share and the scheduler does not know: who ran, what was delivered. Accesses to
+ * them are no steps.
+ */
+import type { Machine, Sched } from "../../../src/internal/scheduler/index.ts"
+
+/** The memory of a simulated pool. */
+export interface Sim extends Sched {
+  /** First ghost word. */
+  readonly ghosts: number
+}
+
+/** A machine: what find.ts needs, and how deep its joins are in helping. */
+export interface SimMachine extends Machine {
+  helping: number
+}
+
+// offsets of ghost words
+/** Machine that died, plus 1, until the host took note. */
+export const DEATH = 0
+/** Machine to start again, plus 1. */
+export const REPLACE = 1
+/** Calls of the host that were not delivered. */
+export const IN_FLIGHT = 2
+/** Calls delivered as failed, because their machine died. */
+export const FAILED = 3
+/** Calls delivered in all. */
+export const DELIVERED = 4
+/** Gs started. */
+export const STARTED = 5
+/** Calls that ended as cancelled. */
+export const CANCELLED = 6
+/** The G that waits on a machine's event loop, by machine. */
+export const SUSPENDED = 8
+/** Free for each model's own use. */
+export const MODEL = 16
+/** 1: nobody dies, so nothing may be found twice. */
+export const STRICT = 15
+/** How often a G was started in this life, by G. */
+export const RAN = 64
+/** Whether the host waits for a G, by G. */
+export const EXPECTED = 128
+/** Gs of dead machines that run elsewhere, by G. */
+export const ORPHANS = 192
+
+/** How often an entry or a record was taken, by G. */
+export const TAKEN = 224
+/** Blocks that the host could not free yet. */
+export const UNFREED = 32
+
+/** Throws if a promise was broken. */
+export function promise(holds: boolean, what: string): void {
+  if (!holds) throw new Error(what)
+}

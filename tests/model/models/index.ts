@@ -1,0 +1,7 @@
+import type { Model } from "../Model.ts"
+import { partModels } from "./parts.ts"
+import { poolModels } from "./pool.ts"
+import { queueModels } from "./queues.ts"
+
+/** All models. */
+export const models: ReadonlyArray<Model> = [...queueModels, ...partModels, ...poolModels]

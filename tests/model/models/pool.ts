@@ -1,0 +1,199 @@
+/** Models of a whole pool: the host and two or three machines with their schedule loops. */
+import { ASYNC, ENDLESS } from "../actors/machines.ts"
+import { CANCELLED, DELIVERED, IN_FLIGHT } from "../actors/ghosts.ts"
+import { atRest, first, locksFree } from "../check.ts"
+import type { Model, Setup } from "../Model.ts"
+import { FINISHED } from "../World.ts"
+import { machine, replacement } from "./setup.ts"
+
+interface Options extends Partial<Omit<Model, "actors">> {
+  readonly name: string
+  readonly shows: string
+  readonly procs: number
+  /** What the host does. */
+  readonly host?: string
+  readonly tasks: ReadonlyArray<number>
+}
+
+/** Every call was delivered or cancelled. */
+const allTold = (calls: number) => ({ ghosts, s }: Setup): string | undefined => {
+  const told = s.mem[ghosts + DELIVERED] + s.mem[ghosts + CANCELLED]
+  return told === calls ? undefined : `the host was told of ${told} calls of ${calls}`
+}
+
+/** A host that submits tasks, and machines that run them. */
+const pool = ({ check, host = "submitEach", tasks, ...options }: Options): Model => {
+  const machines = Array.from({ length: options.procs }, (_, m) => m)
+  const mortal = (options.deaths ?? 0) > 0
+  return {
+    ...options,
+    actors: (setup) => [
+      ...machines.map((m) => machine(setup, m)),
+      { name: "host", run: `host.${host}`, args: [setup.s, tasks] },
+      ...(mortal ? [replacement(setup)] : []),
+    ],
+    check: check ?? atRest([...machines, undefined, undefined], allTold(tasks.length)),
+  }
+}
+
+const closed = (setup: Setup): string | undefined =>
+  first(() => locksFree(setup), () => {
+    const { ghosts, s, world } = setup
+    const open = world.threads.findIndex((thread) => thread.state !== FINISHED)
+    if (open >= 0) return `the pool was closed, and thread ${open} goes on`
+    return s.mem[ghosts + IN_FLIGHT] === 0 ? undefined : "the pool was closed with calls in flight"
+  })
+
+export const poolModels: ReadonlyArray<Model> = [
+  pool({
+    name: "submit, spin and park",
+    shows: "no runnable G is left while all machines sleep, from their very start",
+    procs: 2,
+    tasks: [0, 0],
+    preemptions: 2,
+  }),
+  pool({
+    name: "wake up",
+    shows: "sleeping machines are woken for each call",
+    procs: 2,
+    tasks: [0, 0],
+    asleep: true,
+    preemptions: 3,
+    fast: true,
+  }),
+  pool({
+    name: "wake up, 3 machines",
+    shows: "the last spinner, needspinning and the undo of a wake-up",
+    procs: 3,
+    tasks: [0, 0],
+    asleep: true,
+    preemptions: 2,
+  }),
+  pool({
+    name: "spinning",
+    shows: "a spinner that polls without being woken",
+    procs: 2,
+    spins: 2,
+    tasks: [0, 0],
+    asleep: true,
+    preemptions: 2,
+  }),
+  pool({
+    name: "one shared queue",
+    shows: "the pool without local queues",
+    procs: 2,
+    global: true,
+    tasks: [0, 1],
+    asleep: true,
+    preemptions: 2,
+    fast: true,
+  }),
+  pool({
+    name: "bounded",
+    shows: "at most one root in progress per machine, and every root wakes who may take it",
+    procs: 2,
+    bounded: true,
+    tasks: [0, 1, 0],
+    host: "submitAll",
+    asleep: true,
+    preemptions: 2,
+    fast: true,
+  }),
+  pool({
+    name: "spawn and join",
+    shows: "children are run by their parent or by a thief, and joined once",
+    procs: 2,
+    tasks: [2],
+    asleep: true,
+    preemptions: 2,
+    fast: true,
+  }),
+  pool({
+    name: "nested joins",
+    shows: "joins help, and none waits for what is below it on its stack",
+    procs: 2,
+    tasks: [11, 0],
+    asleep: true,
+    preemptions: 2,
+  }),
+  pool({
+    name: "a join that cannot help",
+    shows: "a G that needs the event loop goes back to the queue and on to another machine",
+    procs: 2,
+    host: "submitAll",
+    tasks: [1, ASYNC],
+    asleep: true,
+    preemptions: 2,
+    fast: true,
+  }),
+  pool({
+    name: "cancel",
+    shows: "a cancelled call never starts, or is asked to stop, and is told of once",
+    procs: 2,
+    host: "submitAndCancel",
+    tasks: [ENDLESS, ENDLESS],
+    asleep: true,
+    preemptions: 2,
+    fast: true,
+  }),
+  pool({
+    name: "close",
+    shows: "closing ends queued calls and machines, asleep or not",
+    procs: 2,
+    host: "submitAndClose",
+    tasks: [0, 0],
+    preemptions: 1,
+    check: closed,
+    fast: true,
+  }),
+  pool({
+    name: "close a sleeping pool",
+    shows: "closing wakes who sleeps or is about to",
+    procs: 2,
+    host: "submitAndClose",
+    tasks: [ENDLESS],
+    asleep: true,
+    preemptions: 3,
+    check: closed,
+  }),
+  pool({
+    name: "full table",
+    shows: "a host without records goes on when some are free again",
+    procs: 2,
+    capacity: 2,
+    tasks: [1, 0, 1],
+    host: "submitAll",
+    asleep: true,
+    preemptions: 2,
+    fast: true,
+  }),
+  pool({
+    name: "death of a machine",
+    shows: "its Gs fail, no other is lost, its P goes on",
+    procs: 2,
+    tasks: [0, 0],
+    asleep: true,
+    deaths: 1,
+    preemptions: 1,
+  }),
+  pool({
+    name: "death of a parent or a thief",
+    shows: "children of the dead are thrown away, their parents are told of dead children",
+    procs: 2,
+    tasks: [1],
+    asleep: true,
+    deaths: 1,
+    preemptions: 1,
+  }),
+  pool({
+    name: "death in a bounded pool",
+    shows: "roots are queued as roots again",
+    procs: 2,
+    bounded: true,
+    tasks: [0, 0],
+    host: "submitAll",
+    asleep: true,
+    deaths: 1,
+    preemptions: 1,
+  }),
+]
