@@ -53,7 +53,8 @@ export function generationOf(status: number): number {
   return status >>> GEN_SHIFT
 }
 
-const pack = (generation: number, m: number, state: number): number => (generation << GEN_SHIFT) | (m << M_SHIFT) | state
+const pack = (generation: number, m: number, state: number): number =>
+  (generation << GEN_SHIFT) | (m << M_SHIFT) | state
 
 /** The entry that queues hold for G `g`: its index and the low bits of its generation. Never 0. */
 export function hintOf(g: number, generation: number): number {
@@ -204,9 +205,9 @@ export function statusOf(s: Sched, g: number): number {
 }
 
 /**
- * Tells machine `m` to look again, whether it sleeps or is about to. Machines clear the word before they announce
- * themselves as idle and sleep only while it is 0, so a call that comes in between is not lost; one that comes too
- * early or too often costs one look.
+ * Tells machine `m` to look again, whether it sleeps or is about to. Machines clear the word after they slept,
+ * before they look at anything, and sleep only while it is 0, so no call that comes while they look is lost; one that
+ * comes too early or too often costs one look.
  */
 export function unpark(s: Sched, m: number): void {
   const at = mw(s, m) + M_PARK
