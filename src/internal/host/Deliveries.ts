@@ -4,6 +4,7 @@
  */
 import { MachineExited, PoolClosed } from "../../Errors.ts"
 import { decode, sharedIds } from "../codec/codec.ts"
+import { describe } from "../codec/unsendable.ts"
 import {
   copyBytes,
   detach,
@@ -14,7 +15,8 @@ import {
   outcomeOf,
   putReport,
   SUCCEEDED,
-  takeInline
+  takeInline,
+  UNSENDABLE
 } from "../codec/payload.ts"
 import type { SharedTable } from "../machine/SharedTable.ts"
 import { unpackKey } from "../registry.ts"
@@ -63,6 +65,10 @@ const LOOKS = 1000
 /** After so many vain waits for a lone call, only every so-manieth is waited for. */
 const MAX_UNPAID = 4
 const PROBE_EVERY = 64
+/** With so many calls in flight, all of them of batches, the host looks by the clock instead of being called. */
+const DOZE_CALLS = 256
+/** Ms between two such looks. */
+const DOZE_MS = 1
 
 /** What the pool wants to know. */
 export interface DeliveriesOwner {
@@ -74,6 +80,8 @@ export interface DeliveriesOwner {
   readonly onIdle: () => void
   /** See `Machines.wait`. */
   readonly wait: (seen: number) => Promise<unknown> | undefined
+  /** See `Machines.doze`. */
+  readonly doze: (ms: number) => Promise<unknown>
 }
 
 const textDecoder = new TextDecoder()
@@ -93,6 +101,8 @@ export class Deliveries {
   #listening = false
   #draining = false
   #emptied: (() => void) | undefined
+  /** Calls in flight that were submitted alone. */
+  #singles = 0
   /** How often in a row the host waited for a lone call in vain. */
   #unpaid = 0
   inFlight = 0
@@ -111,6 +121,7 @@ export class Deliveries {
     job.slots[index] = g
     job.inFlight++
     this.inFlight++
+    if (job.length === 1) this.#singles++
   }
 
   /** Takes what has arrived, and waits for more as long as anything is outstanding. */
@@ -120,10 +131,13 @@ export class Deliveries {
     const { s } = this.#memory
     while (this.inFlight > 0 || this.#orphans.length > 0) {
       const seen = wakeWord(s)
-      this.#drain()
+      // Soon, because the pool listens as the last thing it does when it submits.
+      if (this.#drain()) queueMicrotask(this.#owner.onProgress)
       if (this.inFlight === 0 && this.#orphans.length === 0) return
-      if (this.#comesSoon() || !hostSleeps(s)) continue
-      const rung = this.#owner.wait(seen)
+      // A machine that calls the host for each of many short Gs spends more on the calls than on the Gs.
+      const dozes = this.#singles === 0 && this.inFlight >= DOZE_CALLS
+      if (!dozes && (this.#comesSoon() || !hostSleeps(s))) continue
+      const rung = dozes ? this.#owner.doze(DOZE_MS) : this.#owner.wait(seen)
       if (rung === undefined) continue
       this.#listening = true
       rung.then(() => {
@@ -164,17 +178,27 @@ export class Deliveries {
     })
   }
 
-  #drain(): void {
+  /** True if anything had arrived. */
+  #drain(): boolean {
     const { s } = this.#memory
     this.#draining = true
-    for (let g = takeHost(s); g !== 0;) {
+    const first = takeHost(s)
+    for (let g = first; g !== 0;) {
       const next = nextOf(s, g) // before the record is given back
-      this.#deliver(g)
+      try {
+        this.#deliver(g)
+      } catch (error) {
+        // Of a caller's callback. The others get their outcomes all the same.
+        queueMicrotask(() => {
+          throw error
+        })
+      }
       g = next
     }
     this.#draining = false
     if (this.#unfreed.length > 0) this.#unfreed = this.#unfreed.filter((block) => !freeBlock(s, block, HOST))
     if (this.#orphans.length > 0) this.#orphans = this.#orphans.filter((g) => !this.#discard(g))
+    return first !== 0
   }
 
   /** Hands a DONE G's outcome to its owner, at once or when the shared buffers in it have come. */
@@ -185,8 +209,18 @@ export class Deliveries {
     const bytes = copyBytes(memory, g)
     this.#freePayload(g)
     const ids = sharedIds(bytes)
-    if (this.#shared.knows(ids)) return this.#settle(g, outcome, decode(bytes, this.#shared))
-    this.#shared.whenKnown(ids, () => this.#settle(g, outcome, decode(bytes, this.#shared)))
+    if (this.#shared.knows(ids)) return this.#settleWith(g, outcome, bytes)
+    this.#shared.whenKnown(ids, () => this.#settleWith(g, outcome, bytes))
+  }
+
+  #settleWith(g: number, outcome: number, bytes: Uint8Array): void {
+    let values: ReadonlyArray<unknown>
+    try {
+      values = decode(bytes, this.#shared)
+    } catch (error) {
+      return this.#settle(g, UNSENDABLE, ["result", `reading it failed here: ${describe(error)}`])
+    }
+    this.#settle(g, outcome, values)
   }
 
   #settle(g: number, outcome: number, values: ReadonlyArray<unknown>): void {
@@ -208,6 +242,7 @@ export class Deliveries {
     job.slots[index] = 0
     job.inFlight--
     this.inFlight--
+    if (job.length === 1) this.#singles--
     release(this.#memory.s, HOST_FREE, HOST_HOME, g, HOST)
   }
 
