@@ -106,16 +106,16 @@ const withoutStack = (make: () => Error): Error => {
 /** The object that an error becomes, still without properties, so that those can lead back to it. */
 export const makeError = (shell: ErrorShell): Error => {
   const make = makeByBase.get(shell.base)
-  const error = withoutStack(() => make === undefined ? new Error() : make(shell))
-  const cls = shell.registered === undefined ? undefined : registeredClass(shell.registered)
-  if (cls !== undefined) Object.setPrototypeOf(error, cls.prototype)
-  return error
+  return withoutStack(() => make === undefined ? new Error() : make(shell))
 }
 
 /** Puts the properties on, once all that they lead to has been made. */
 export const fillError = (error: Error, shell: ErrorShell): void => {
   for (const key of Object.keys(shell.hidden)) define(error, key, shell.hidden[key], false)
   for (const key of Object.keys(shell.own)) define(error, key, shell.own[key], true)
+  // Last: to define `stack` makes V8 format the old one, for which it asks the class, whose getters need the fields.
+  const cls = shell.registered === undefined ? undefined : registeredClass(shell.registered)
+  if (cls !== undefined) Object.setPrototypeOf(error, cls.prototype)
   for (const key of ["name", "message"] as const) {
     if (!Object.hasOwn(shell.own, key) && !reads(error, key, shell[key])) define(error, key, shell[key], false)
   }

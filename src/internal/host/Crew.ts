@@ -34,6 +34,8 @@ export interface Machines {
   readonly atFullStrength: boolean
   /** Waits for the host's wake word to differ from `seen`; undefined if it does already. */
   readonly wait: (seen: number) => Promise<unknown> | undefined
+  /** Waits `ms` milliseconds, or for as long as it takes until there are outcomes. */
+  readonly doze: (ms: number) => Promise<unknown>
 }
 
 /** What the pool does for its machines. */
@@ -106,6 +108,10 @@ export class Crew implements Machines {
   wait(seen: number): Promise<unknown> | undefined {
     const wait = Atomics.waitAsync(this.#s.mem, HOST_WAKE, seen)
     return wait.async ? wait.value : undefined
+  }
+
+  doze(ms: number): Promise<unknown> {
+    return new Promise((resolve) => setTimeout(resolve, ms))
   }
 
   async ended(grace: number, taskOf: (m: number) => string | undefined): Promise<ReadonlyArray<MachineStuck>> {

@@ -129,7 +129,8 @@ export class HostPool {
       onProgress: () => this.#pump(),
       onWantsMore: (job) => void this.#waiting.add(job),
       onIdle: () => this.#settleDown(),
-      wait: (seen) => this.#crew.wait(seen)
+      wait: (seen) => this.#crew.wait(seen),
+      doze: (ms) => this.#crew.doze(ms)
     })
     this.#crew = backend.machines(this.s, this.shared, {
       init: (m, p): MachineInit => ({

@@ -61,6 +61,10 @@ export class SimulatedMachines implements Machines {
     })
   }
 
+  doze(): Promise<void> {
+    return this.wait(Atomics.load(this.#s.mem, HOST_WAKE))!
+  }
+
   #soon(): void {
     queueMicrotask(() => this.#turns())
   }
