@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { dual } from "effect/Function"
@@ -10,6 +11,7 @@ import * as Option from "effect/Option"
 import { type Call, isCall } from "./Call.ts"
 import type { TaskError } from "./Errors.ts"
 import { type Outcomes, runBulk } from "./internal/run.ts"
+import { causeOf } from "./internal/taskError.ts"
 import { poolTag } from "./internal/tag.ts"
 import type { Pool, PoolService } from "./Pool.ts"
 
@@ -36,19 +38,35 @@ export interface AllOptions extends ForEachOptions {
   readonly mode?: "default" | "either" | "validate" | undefined
 }
 
-/** @since 0.1.0 */
-export type CallSuccess<C> = C extends Call<infer A> ? A : never
+/**
+ * What a call succeeds with.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type CallSuccess<C> = C extends Call<infer A, unknown> ? A : never
 
-type Calls = Iterable<Call<unknown>> | Record<string, Call<unknown>>
+/**
+ * What a call fails with.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type CallError<C> = C extends Call<unknown, infer E> ? E | TaskError : never
 
-type Mapped<Arg, O, W> = [O] extends [{ readonly discard: true }] ? void
-  : Arg extends ReadonlyArray<unknown> ? { -readonly [K in keyof Arg]: W extends "either" ? Either.Either<CallSuccess<Arg[K]>, TaskError> : CallSuccess<Arg[K]> }
-  : Arg extends Iterable<infer C> ? Array<W extends "either" ? Either.Either<CallSuccess<C>, TaskError> : CallSuccess<C>>
-  : { -readonly [K in keyof Arg]: W extends "either" ? Either.Either<CallSuccess<Arg[K]>, TaskError> : CallSuccess<Arg[K]> }
+type AnyCall = Call<unknown, unknown>
 
-type Errors<Arg> = Arg extends ReadonlyArray<unknown> ? { -readonly [K in keyof Arg]: Option.Option<TaskError> }
-  : Arg extends Iterable<unknown> ? Array<Option.Option<TaskError>>
-  : { -readonly [K in keyof Arg]: Option.Option<TaskError> }
+type Calls = Iterable<AnyCall> | Record<string, AnyCall>
+
+type Outcome<C, Mode> = Mode extends "either" ? Either.Either<CallSuccess<C>, CallError<C>>
+  : Mode extends "error" ? Option.Option<CallError<C>>
+  : CallSuccess<C>
+
+type Mapped<Arg, Mode> = Arg extends ReadonlyArray<unknown> ? { -readonly [K in keyof Arg]: Outcome<Arg[K], Mode> }
+  : Arg extends Iterable<infer C> ? Array<Outcome<C, Mode>>
+  : { -readonly [K in keyof Arg]: Outcome<Arg[K], Mode> }
+
+type AnyError<Arg> = Arg extends Iterable<infer C> ? CallError<C> : { [K in keyof Arg]: CallError<Arg[K]> }[keyof Arg]
 
 /**
  * The values of {@link all} for its argument and options.
@@ -56,7 +74,9 @@ type Errors<Arg> = Arg extends ReadonlyArray<unknown> ? { -readonly [K in keyof 
  * @since 0.1.0
  * @category models
  */
-export type AllValue<Arg, O> = [O] extends [{ readonly mode: "either" }] ? Mapped<Arg, O, "either"> : Mapped<Arg, O, "value">
+export type AllValue<Arg, O> = [O] extends [{ readonly discard: true }] ? void
+  : [O] extends [{ readonly mode: "either" }] ? Mapped<Arg, "either">
+  : Mapped<Arg, "value">
 
 /**
  * The failure of {@link all} for its argument and options.
@@ -65,13 +85,31 @@ export type AllValue<Arg, O> = [O] extends [{ readonly mode: "either" }] ? Mappe
  * @category models
  */
 export type AllError<Arg, O> = [O] extends [{ readonly mode: "either" }] ? never
-  : [O] extends [{ readonly mode: "validate" }] ? Errors<Arg>
-  : TaskError
+  : [O] extends [{ readonly mode: "validate" }] ? Mapped<Arg, "error">
+  : AnyError<Arg>
 
 const limitOf = (options: ForEachOptions | undefined): number =>
   typeof options?.concurrency === "number" ? Math.max(1, Math.floor(options.concurrency)) : Infinity
 
-const firstError = (outcomes: Outcomes): TaskError | undefined => outcomes.errors.values().next().value
+/** The first failure as an Effect, if there was one. */
+const firstFailure = (outcomes: Outcomes): Effect.Effect<never, unknown> | undefined => {
+  const [first] = outcomes.failures.values()
+  return first && Effect.failCause(causeOf(first))
+}
+
+/** What is neither a value nor a typed failure, a defect or an interruption, fails the whole in every mode. */
+const untyped = (outcomes: Outcomes): Effect.Effect<never> | undefined => {
+  for (const failure of outcomes.failures.values()) {
+    const either = Cause.failureOrCause(causeOf(failure))
+    if (Either.isRight(either)) return Effect.failCause(either.right)
+  }
+  return undefined
+}
+
+const errorAt = (outcomes: Outcomes, index: number): Option.Option<unknown> => {
+  const failure = outcomes.failures.get(index)
+  return failure === undefined ? Option.none() : Cause.failureOption(causeOf(failure))
+}
 
 /**
  * Runs a call for each item on the pool in the context, as `Effect.forEach` does, but as one Effect: `f` is called
@@ -83,30 +121,30 @@ const firstError = (outcomes: Outcomes): TaskError | undefined => outcomes.error
  * @category bulk
  */
 export const forEach: {
-  <A, B, O extends ForEachOptions = ForEachOptions>(
-    f: (item: A, index: number) => Call<B>,
+  <A, B, E = never, O extends ForEachOptions = ForEachOptions>(
+    f: (item: A, index: number) => Call<B, E>,
     options?: O
   ): (
     items: Iterable<A>
-  ) => Effect.Effect<[O] extends [{ readonly discard: true }] ? void : Array<B>, TaskError, Pool>
-  <A, B, O extends ForEachOptions = ForEachOptions>(
+  ) => Effect.Effect<[O] extends [{ readonly discard: true }] ? void : Array<B>, E | TaskError, Pool>
+  <A, B, E = never, O extends ForEachOptions = ForEachOptions>(
     items: Iterable<A>,
-    f: (item: A, index: number) => Call<B>,
+    f: (item: A, index: number) => Call<B, E>,
     options?: O
-  ): Effect.Effect<[O] extends [{ readonly discard: true }] ? void : Array<B>, TaskError, Pool>
+  ): Effect.Effect<[O] extends [{ readonly discard: true }] ? void : Array<B>, E | TaskError, Pool>
 } = dual(
   (args) => typeof args[1] === "function",
-  <A, B>(items: Iterable<A>, f: (item: A, index: number) => Call<B>, options?: ForEachOptions) =>
+  <A, B, E>(items: Iterable<A>, f: (item: A, index: number) => Call<B, E>, options?: ForEachOptions) =>
     Effect.flatMap(poolTag, (pool) => forEachOn(pool, items, f, options))
 )
 
 /** @internal */
-export const forEachOn = <A, B>(
+export const forEachOn = <A, B, E>(
   pool: PoolService,
   items: Iterable<A>,
-  f: (item: A, index: number) => Call<B>,
+  f: (item: A, index: number) => Call<B, E>,
   options: ForEachOptions | undefined
-): Effect.Effect<Array<B> | void, TaskError> =>
+): Effect.Effect<Array<B> | void, E | TaskError> =>
   Effect.suspend(() => {
     const list = Array.isArray(items) ? items as ReadonlyArray<A> : Array.from(items)
     if (list.length === 0) return Effect.succeed(options?.discard === true ? undefined : [])
@@ -116,15 +154,13 @@ export const forEachOn = <A, B>(
         failFast: true,
         keep: options?.discard !== true
       }),
-      (outcomes) => {
-        const error = firstError(outcomes)
-        if (error !== undefined) return Effect.fail(error)
-        return Effect.succeed(options?.discard === true ? undefined : outcomes.values as Array<B>)
-      }
+      (outcomes) =>
+        (firstFailure(outcomes) as Effect.Effect<never, E | TaskError> | undefined) ??
+          Effect.succeed(options?.discard === true ? undefined : outcomes.values as Array<B>)
     )
   })
 
-const checked = <A>(call: Call<A>, index: number): Call<A> => {
+const checked = <C extends AnyCall>(call: C, index: number): C => {
   if (!isCall(call)) throw new TypeError(`item ${index} is not a call: make it by calling a task`)
   return call
 }
@@ -151,8 +187,8 @@ export const allOn = (
   Effect.suspend(() => {
     const keys = Symbol.iterator in calls ? undefined : Object.keys(calls)
     const list = keys === undefined
-      ? Array.from(calls as Iterable<Call<unknown>>)
-      : keys.map((key) => (calls as Record<string, Call<unknown>>)[key])
+      ? Array.from(calls as Iterable<AnyCall>)
+      : keys.map((key) => (calls as Record<string, AnyCall>)[key])
     const shaped = <A>(values: ReadonlyArray<A>): unknown =>
       keys === undefined ? values : Object.fromEntries(keys.map((key, i) => [key, values[i]]))
     const discard = options?.discard === true
@@ -164,22 +200,20 @@ export const allOn = (
         failFast: mode === "default",
         keep: !discard
       }),
-      ({ errors, values }) => {
-        if (mode === "either") {
-          if (discard) return Effect.void
-          return Effect.succeed(shaped(list.map((_, i) => {
-            const error = errors.get(i)
-            return error === undefined ? Either.right(values[i]) : Either.left(error)
-          })))
+      (outcomes): Effect.Effect<unknown, unknown> => {
+        const { failures, values } = outcomes
+        if (mode === "default") {
+          return firstFailure(outcomes) ?? Effect.succeed(discard ? undefined : shaped(values))
         }
-        if (errors.size > 0) {
-          return Effect.fail(
-            mode === "validate"
-              ? shaped(list.map((_, i) => Option.fromNullable(errors.get(i))))
-              : errors.values().next().value
-          )
-        }
-        return Effect.succeed(discard ? undefined : shaped(values))
+        const defect = untyped(outcomes)
+        if (defect !== undefined) return defect
+        const errors = list.map((_, i) => errorAt(outcomes, i))
+        if (mode === "validate" && failures.size > 0) return Effect.fail(shaped(errors))
+        if (discard) return Effect.void
+        if (mode === "validate") return Effect.succeed(shaped(values))
+        return Effect.succeed(
+          shaped(errors.map((error, i) => Option.isSome(error) ? Either.left(error.value) : Either.right(values[i])))
+        )
       }
     )
   })

@@ -27,7 +27,7 @@ const CallBase: new<A, E, R>() => Effect.Effect<A, E, R> = Effectable.Class as n
  * @since 0.1.0
  * @category models
  */
-export class Call<out A> extends CallBase<A, TaskError, Pool> {
+export class Call<out A, out E = never> extends CallBase<A, E | TaskError, Pool> {
   readonly [TypeId]: typeof TypeId = TypeId
   /** @internal */
   readonly def: TaskDef
@@ -47,8 +47,8 @@ export class Call<out A> extends CallBase<A, TaskError, Pool> {
   }
 
   /** The Effect that this call is. */
-  commit(): Effect.Effect<A, TaskError, Pool> {
-    return Effect.flatMap(poolTag, (pool) => runCall<A>(pool, this))
+  commit(): Effect.Effect<A, E | TaskError, Pool> {
+    return Effect.flatMap(poolTag, (pool) => runCall<A, E>(pool, this))
   }
 }
 
@@ -58,4 +58,4 @@ export class Call<out A> extends CallBase<A, TaskError, Pool> {
  * @since 0.1.0
  * @category guards
  */
-export const isCall = (u: unknown): u is Call<unknown> => typeof u === "object" && u !== null && TypeId in u
+export const isCall = (u: unknown): u is Call<unknown, unknown> => typeof u === "object" && u !== null && TypeId in u

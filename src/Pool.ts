@@ -35,7 +35,7 @@ export interface PoolService {
   /** Number of its processors, and so of its machines. */
   readonly procs: number
   /** Runs a call on this pool, whatever the context. */
-  readonly run: <A>(call: Call<A>) => Effect.Effect<A, TaskError>
+  readonly run: <A, E>(call: Call<A, E>) => Effect.Effect<A, E | TaskError>
   /** Counters and queues as they are now. */
   readonly stats: Effect.Effect<PoolStats>
 }

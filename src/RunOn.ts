@@ -36,7 +36,7 @@ export interface RunOnOptions extends Omit<AllOptions, "concurrency">, Omit<Pool
  * @since 0.1.0
  * @category constructors
  */
-export const runOn = <const Arg extends Iterable<Call<unknown>> | Record<string, Call<unknown>>, O extends RunOnOptions = RunOnOptions>(
+export const runOn = <const Arg extends Iterable<Call<unknown, unknown>> | Record<string, Call<unknown, unknown>>, O extends RunOnOptions = RunOnOptions>(
   workers: number,
   calls: Arg,
   options?: O

@@ -7,6 +7,8 @@
  * @since 0.1.0
  */
 
+import type { Effect } from "effect/Effect"
+
 /**
  * Stands where a type holds something that cannot be sent. No value has this type; the message is for the reader of
  * the compiler's error.
@@ -108,3 +110,13 @@ export type SendableResult<A> = unknown extends A ? A
 export type SendableFunction<Args extends ReadonlyArray<unknown>, A> =
   & ((...args: Args) => A)
   & NoInfer<(...args: SendableArgs<Args>) => SendableResult<A>>
+
+/**
+ * {@link SendableFunction} for a function that returns an Effect: what the Effect succeeds with is what is sent.
+ *
+ * @since 0.1.0
+ * @category types
+ */
+export type SendableEffect<Args extends ReadonlyArray<unknown>, A, E> =
+  & ((...args: Args) => Effect<A, E>)
+  & NoInfer<(...args: SendableArgs<Args>) => Effect<Sendable<A>, E>>

@@ -8,7 +8,7 @@ import { functionSource } from "./internal/inline/source.ts"
 import { currentMachine } from "./internal/machine/current.ts"
 import { checkpoint as checkCancelled } from "./internal/machine/spawn.ts"
 import { type Child, join as joinChild, spawn as spawnChild } from "./internal/machine/spawn.ts"
-import type { SendableFunction } from "./Sendable.ts"
+import type { SendableEffect, SendableFunction } from "./Sendable.ts"
 import { defineTask, learn, type TaskDef } from "./internal/registry.ts"
 
 /**
@@ -17,14 +17,14 @@ import { defineTask, learn, type TaskDef } from "./internal/registry.ts"
  * @since 0.1.0
  * @category models
  */
-export interface Task<Args extends ReadonlyArray<unknown>, A> {
-  (...args: Args): Call<A>
+export interface Task<Args extends ReadonlyArray<unknown>, A, E = never> {
+  (...args: Args): Call<A, E>
   /** The name it was given. */
   readonly task: string
 }
 
-const toTask = <Args extends ReadonlyArray<unknown>, A>(def: TaskDef): Task<Args, A> =>
-  Object.defineProperty((...args: Args) => new Call<A>(def, args), "task", { value: def.name }) as Task<Args, A>
+const toTask = <Args extends ReadonlyArray<unknown>, A, E = never>(def: TaskDef): Task<Args, A, E> =>
+  Object.defineProperty((...args: Args) => new Call<A, E>(def, args), "task", { value: def.name }) as Task<Args, A, E>
 
 /**
  * Makes a task of a function. Machines import the module to find it, so it must be defined at the top level of a
@@ -46,6 +46,33 @@ export const make = <Args extends ReadonlyArray<unknown>, A>(
   name: string,
   fn: SendableFunction<Args, A>
 ): Task<Args, Awaited<A>> => toTask(defineTask(meta, name, fn as never))
+
+/**
+ * Makes a task of a function that returns an Effect, which is run on the machine. How it ends comes back whole: a
+ * failure with its own type `E`, a defect, an interruption, and the structure of a cause with several of them. Arguments,
+ * value and errors cross threads; register classes of errors with `registerErrorClass` to have them back as instances.
+ *
+ * Interrupting the fiber that runs the call interrupts the fiber on the machine, runs its finalizers there, and only
+ * then goes on. The Effect needs nothing from the context: provide what it needs inside. Otherwise as {@link make}.
+ *
+ * @example
+ * import { Data, Effect } from "effect"
+ * import { registerErrorClass, Task } from "runon"
+ *
+ * class NotPositive extends Data.TaggedError("NotPositive")<{ readonly n: number }> {}
+ * registerErrorClass(NotPositive)
+ *
+ * export const root = Task.effect(import.meta, "root", (n: number) =>
+ *   n > 0 ? Effect.succeed(Math.sqrt(n)) : new NotPositive({ n }))
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const effect = <Args extends ReadonlyArray<unknown>, A, E>(
+  meta: ImportMeta,
+  name: string,
+  fn: SendableEffect<Args, A, E>
+): Task<Args, A, E> => toTask(defineTask(meta, name, fn as never, true))
 
 /**
  * Makes a task of a function that needs nothing but its arguments and the globals: its source is shipped to the
@@ -99,7 +126,7 @@ export class Handle<out A> {
  * @since 0.1.0
  * @category running tasks
  */
-export const spawn = <A>(call: Call<A>): Handle<A> => new Handle(spawnChild(machine("Task.spawn"), call.def, call.args))
+export const spawn = <A, E>(call: Call<A, E>): Handle<A> => new Handle(spawnChild(machine("Task.spawn"), call.def, call.args))
 
 /**
  * Asks, from the sync code of a running task, whether its caller still wants it. Throws if not; let that error pass.

@@ -11,6 +11,8 @@ export interface TaskDef {
   /** What crosses threads: see {@link keyOf}. */
   readonly key: string
   readonly fn: (...args: Array<never>) => unknown
+  /** Whether the function returns an Effect that is to be run. */
+  readonly effect: boolean
   /** Its number in the pool whose memory is {@link TaskDef.pool}. */
   id: number
   /** The pool that a machine of this thread last ran it for. */
@@ -38,7 +40,7 @@ export const unpackKey = (key: string): TaskKey => {
 }
 
 /** Makes a task of a module known. Throws if this evaluation of the module has already defined one of that name. */
-export const defineTask = (meta: ImportMeta, name: string, fn: TaskDef["fn"]): TaskDef => {
+export const defineTask = (meta: ImportMeta, name: string, fn: TaskDef["fn"], effect = false): TaskDef => {
   if (typeof meta?.url !== "string") {
     throw new TypeError(`task "${name}": the first argument must be the module's import.meta`)
   }
@@ -47,13 +49,13 @@ export const defineTask = (meta: ImportMeta, name: string, fn: TaskDef["fn"]): T
   const names = namesOf.get(meta) ?? new Set()
   if (names.has(name)) throw new TypeError(`two tasks named "${name}" in ${meta.url}: names must differ in a module`)
   namesOf.set(meta, names.add(name))
-  return learn({ name, module: meta.url, source: "" }, fn)
+  return learn({ name, module: meta.url, source: "" }, fn, effect)
 }
 
 /** Makes a task known under its key, in place of a former one. */
-export const learn = (parts: TaskKey, fn: TaskDef["fn"]): TaskDef => {
+export const learn = (parts: TaskKey, fn: TaskDef["fn"], effect = false): TaskDef => {
   const key = packKey(parts)
-  const def: TaskDef = { name: parts.name, module: parts.module, key, fn, id: -1, pool: undefined }
+  const def: TaskDef = { name: parts.name, module: parts.module, key, fn, effect, id: -1, pool: undefined }
   known.set(key, def)
   return def
 }

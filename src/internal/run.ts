@@ -1,17 +1,19 @@
 /** Calls as Effects: one at a time, and in bulk. */
+import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { TaskError } from "../Errors.ts"
 import type { PoolService } from "../Pool.ts"
 import type { Described, JobOwner } from "./host/Job.ts"
 import { hostOf } from "./poolHost.ts"
+import { causeOf, type Failure } from "./taskError.ts"
 
 /** Owner of a single call. */
-class Single<A> implements JobOwner {
+class Single<A, E> implements JobOwner {
   readonly call: Described
-  readonly resume: (effect: Effect.Effect<A, TaskError>) => void
+  readonly resume: (effect: Effect.Effect<A, E>) => void
   onEnd: () => void = () => {}
 
-  constructor(call: Described, resume: (effect: Effect.Effect<A, TaskError>) => void) {
+  constructor(call: Described, resume: (effect: Effect.Effect<A, E>) => void) {
     this.call = call
     this.resume = resume
   }
@@ -24,8 +26,8 @@ class Single<A> implements JobOwner {
     this.resume(Effect.succeed(value as A))
   }
 
-  onFailure(_: number, error: TaskError): void {
-    this.resume(Effect.fail(error))
+  onFailure(_: number, failure: Failure): void {
+    this.resume(Effect.failCause(causeOf(failure) as Cause.Cause<E>))
   }
 
   onInterrupted(): void {
@@ -38,10 +40,10 @@ class Single<A> implements JobOwner {
 }
 
 /** Runs one call. Interruption cancels it and waits for its end. */
-export const runCall = <A>(pool: PoolService, call: Described): Effect.Effect<A, TaskError> =>
+export const runCall = <A, E>(pool: PoolService, call: Described): Effect.Effect<A, E | TaskError> =>
   Effect.async((resume) => {
     const host = hostOf(pool)
-    const single = new Single<A>(call, resume)
+    const single = new Single<A, E | TaskError>(call, resume)
     const job = host.submit(single, 1)
     return Effect.async<void>((stopped) => {
       if (job.ended) return stopped(Effect.void)
@@ -54,7 +56,7 @@ export const runCall = <A>(pool: PoolService, call: Described): Effect.Effect<A,
 export interface Outcomes {
   readonly values: Array<unknown>
   /** Failures in the order in which they happened. Sparse batches of failures are the common case. */
-  readonly errors: Map<number, TaskError>
+  readonly failures: Map<number, Failure>
 }
 
 /** Owner of a batch. */
@@ -68,7 +70,7 @@ class Bulk implements JobOwner {
   broken: { readonly error: unknown } | undefined
 
   constructor(length: number, describe: (index: number) => Described, failFast: boolean, keep: boolean) {
-    this.outcomes = { values: keep ? new Array(length) : [], errors: new Map() }
+    this.outcomes = { values: keep ? new Array(length) : [], failures: new Map() }
     this.describe = describe
     this.failFast = failFast
     this.keep = keep
@@ -78,8 +80,8 @@ class Bulk implements JobOwner {
     if (this.keep) this.outcomes.values[index] = value
   }
 
-  onFailure(index: number, error: TaskError): void {
-    this.outcomes.errors.set(index, error)
+  onFailure(index: number, failure: Failure): void {
+    this.outcomes.failures.set(index, failure)
     if (this.failFast) this.stop()
   }
 
@@ -115,7 +117,7 @@ export const runBulk = (
     bulk.onEnd = () => resume(bulk.broken === undefined ? Effect.succeed(bulk.outcomes) : Effect.die(bulk.broken.error))
     const job = host.submit(bulk, length, options.limit)
     bulk.stop = () => host.cancel(job)
-    if (bulk.outcomes.errors.size > 0 && options.failFast) host.cancel(job)
+    if (bulk.outcomes.failures.size > 0 && options.failFast) host.cancel(job)
     return Effect.async<void>((stopped) => {
       if (job.ended) return stopped(Effect.void)
       bulk.onEnd = () => stopped(Effect.void)

@@ -1,4 +1,5 @@
 /** Outcomes of Gs as errors. */
+import * as Cause from "effect/Cause"
 import {
   Deadlock,
   MachineExited,
@@ -8,10 +9,26 @@ import {
   TaskFailed,
   TaskNotFound
 } from "../Errors.ts"
-import { DEADLOCK, EXITED, NOT_FOUND, THREW, TOO_LARGE, UNSENDABLE } from "./codec/payload.ts"
+import { unpackCause } from "./codec/cause.ts"
+import { DEADLOCK, EXITED, FAILED_EFFECT, NOT_FOUND, THREW, TOO_LARGE, UNSENDABLE } from "./codec/payload.ts"
+
+/** How an Effect task failed: not one of our errors, but its own cause. */
+export class EffectFailed {
+  readonly cause: Cause.Cause<unknown>
+  constructor(cause: Cause.Cause<unknown>) {
+    this.cause = cause
+  }
+}
+
+/** What a call failed with. */
+export type Failure = TaskError | EffectFailed
+
+/** A failure as the cause that its caller sees. */
+export const causeOf = (failure: Failure): Cause.Cause<unknown> =>
+  failure instanceof EffectFailed ? failure.cause : Cause.fail(failure)
 
 /** The error for an outcome other than success and interruption. `values` is the payload that came with it. */
-export const errorOf = (task: string, outcome: number, values: ReadonlyArray<unknown>): TaskError => {
+export const errorOf = (task: string, outcome: number, values: ReadonlyArray<unknown>): Failure => {
   switch (outcome) {
     case THREW:
       return new TaskFailed({ task, error: values[0] })
@@ -23,6 +40,8 @@ export const errorOf = (task: string, outcome: number, values: ReadonlyArray<unk
       return new TaskNotFound({ task, module: String(values[0]), reason: String(values[1]) })
     case DEADLOCK:
       return new Deadlock({ task, waits: values.map(String) })
+    case FAILED_EFFECT:
+      return new EffectFailed(unpackCause(values[0]))
     case EXITED:
       return new MachineExited({ task, machine: Number(values[0]), reason: String(values[1]) })
     default:

@@ -34,6 +34,8 @@ export const NOT_FOUND = 4
 export const DEADLOCK = 5
 /** `[machine, reason]`. */
 export const EXITED = 6
+/** `[a packed cause]`: an Effect failed. */
+export const FAILED_EFFECT = 8
 /** It stopped because its caller did not want it any more. */
 export const INTERRUPTED = 7
 

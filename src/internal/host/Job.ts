@@ -2,8 +2,8 @@
  * A batch of calls that the host submits together, or a single one. The pool pulls calls from it as there is room,
  * and tells it how each ended. There is one object per batch, none per call.
  */
-import type { TaskError } from "../../Errors.ts"
 import type { TaskDef } from "../registry.ts"
+import type { Failure } from "../taskError.ts"
 
 /** A task and its arguments, as the pool needs them. */
 export interface Described {
@@ -16,7 +16,7 @@ export interface JobOwner {
   /** The call at `index`, asked for once and in order. If it throws, the job is cancelled and `onBroken` is called. */
   readonly describe: (index: number) => Described
   readonly onSuccess: (index: number, value: unknown) => void
-  readonly onFailure: (index: number, error: TaskError) => void
+  readonly onFailure: (index: number, error: Failure) => void
   /** The call stopped because the job was cancelled. */
   readonly onInterrupted: (index: number) => void
   readonly onBroken: (error: unknown) => void

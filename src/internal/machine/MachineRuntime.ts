@@ -3,11 +3,17 @@
  * it ended. Where the next G comes from is the loop's business (loop.ts), what a running function may do with other
  * Gs is in spawn.ts.
  */
+import * as Cause from "effect/Cause"
+import type * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import { packCause } from "../codec/cause.ts"
 import { decode, encode, encodeFailure, sharedIds, Unsendable } from "../codec/codec.ts"
 import {
   copyBytes,
   DEADLOCK,
   detach,
+  FAILED_EFFECT,
   hasBytes,
   INTERRUPTED,
   type Memory,
@@ -55,6 +61,7 @@ import {
   wakep
 } from "../scheduler/index.ts"
 import type { TaskDef } from "../registry.ts"
+import { isEffect, ReadyQueue, runFiber, stopFiber } from "./fibers.ts"
 import { isCancelled } from "./cancel.ts"
 import { Interrupted } from "./Interrupted.ts"
 import type { MachineInit } from "./messages.ts"
@@ -70,6 +77,10 @@ const ROOM_LOOKS = 10_000
 interface Suspended {
   readonly g: number
   readonly def: TaskDef
+  /** Of an Effect task that has begun. */
+  fiber: Fiber.RuntimeFiber<unknown, unknown> | undefined
+  /** Whether the fiber was asked to stop. */
+  stopping: boolean
 }
 
 /** One per thread. Its fields are used by the loop, by spawn and join, and by nobody else. */
@@ -97,6 +108,8 @@ export class MachineRuntime {
   loading = 0
   /** Called when something happened on the event loop that the sleeping loop should look at. */
   poke: () => void = () => {}
+  /** Continuations of fibers that are ready to run. */
+  readonly ready: ReadyQueue = new ReadyQueue(() => this.poke())
   readonly #suspended = new Set<Suspended>()
   #seenEpoch = 0
 
@@ -198,6 +211,7 @@ export class MachineRuntime {
     this.current = outer
     this.cleanEpoch = outerEpoch
     if (failed) this.fail(g, value)
+    else if (def.effect && isEffect(value)) this.#fork(g, def, value as Effect.Effect<unknown, unknown>)
     else if (isThenable(value)) this.#await(g, def, value)
     else this.succeed(g, value)
   }
@@ -215,9 +229,20 @@ export class MachineRuntime {
       ))
   }
 
+  #fork(g: number, def: TaskDef, effect: Effect.Effect<unknown, unknown>): void {
+    if ((this.s.mem[gw(this.s, g) + G_FLAGS] & FLAG_SYNC) !== 0) return this.report(g, DEADLOCK, asyncChild)
+    this.#suspend(g, def, (suspended) => {
+      suspended.fiber = runFiber(effect, this.ready, (exit) => {
+        if (!this.#resume(suspended)) return
+        if (Exit.isSuccess(exit)) this.succeed(g, exit.value)
+        else this.failCause(g, exit.cause)
+      })
+    })
+  }
+
   /** Leaves a G to the event loop; `start` is told what to pass to `#resume`. */
   #suspend(g: number, def: TaskDef, start: (suspended: Suspended) => void): void {
-    const suspended: Suspended = { g, def }
+    const suspended: Suspended = { g, def, fiber: undefined, stopping: false }
     setWaiting(this.s, g, this.m)
     this.#suspended.add(suspended)
     this.pending++
@@ -251,7 +276,12 @@ export class MachineRuntime {
     if (epoch === this.#seenEpoch) return
     this.#seenEpoch = epoch
     for (const suspended of this.#suspended) {
-      if (isCancelled(this.s, suspended.g) && this.#resume(suspended)) {
+      if (!isCancelled(this.s, suspended.g)) continue
+      if (suspended.fiber !== undefined) {
+        // It ends when its finalizers have run.
+        if (!suspended.stopping) stopFiber(suspended.fiber)
+        suspended.stopping = true
+      } else if (this.#resume(suspended)) {
         setOutcome(this.memory, suspended.g, INTERRUPTED)
         this.end(suspended.g)
       }
@@ -285,6 +315,15 @@ export class MachineRuntime {
       return this.end(g)
     }
     this.#endWithBytes(g, THREW, encodeFailure(error, this.shared))
+  }
+
+  /** Ends a G whose Effect failed. */
+  failCause(g: number, cause: Cause.Cause<unknown>): void {
+    if (Cause.isInterruptedOnly(cause) && isCancelled(this.s, g)) {
+      setOutcome(this.memory, g, INTERRUPTED)
+      return this.end(g)
+    }
+    this.#endWithBytes(g, FAILED_EFFECT, encodeFailure(packCause(cause), this.shared))
   }
 
   #endWithBytes(g: number, outcome: number, bytes: Uint8Array): void {
@@ -336,8 +375,14 @@ export const asyncChild = [
   "it returned a promise, which needs the event loop that a sync task does not give back: make the caller async"
 ]
 
-export const isThenable = (value: unknown): value is PromiseLike<unknown> =>
-  typeof value === "object" && value !== null && typeof (value as PromiseLike<unknown>).then === "function"
+export const isThenable = (value: unknown): value is PromiseLike<unknown> => {
+  if (typeof value !== "object" || value === null) return false
+  try {
+    return typeof (value as PromiseLike<unknown>).then === "function"
+  } catch {
+    return false // a getter that throws: the encoder will tell where
+  }
+}
 
 /** Calls a task's function. Few arguments, the common case, need no spreading. */
 export const apply = (def: TaskDef, args: ReadonlyArray<unknown>): unknown => {

@@ -9,6 +9,7 @@ import {
   mw,
   NOTHING,
   parkBlocking,
+  pollRunnable,
   STATE,
   STOP,
   STOPPING
@@ -19,6 +20,8 @@ import type { MachineRuntime } from "./MachineRuntime.ts"
 const TURN_TICKS = 61
 /** Longest time in ms between two turns of the event loop, so that what tasks left on it gets its chance. */
 const TURN_MS = 10
+/** Continuations of fibers that are run before the next G. */
+const READY_BATCH = 16
 /** Longest sleep in ms of a machine with nothing on its event loop that we know of. Then it turns it once. */
 const PARK_MS = 250
 /** Longest sleep in ms of a machine whose event loop goes on meanwhile. */
@@ -44,13 +47,18 @@ export const runLoop = async (r: MachineRuntime): Promise<void> => {
       await sleep()
       continue
     }
-    const g = findRunnable(s, t)
+    const busy = r.ready.run(READY_BATCH)
+    const g = busy ? pollRunnable(s, t) : findRunnable(s, t)
     if (g === STOP) return
     if (g !== NOTHING) {
       r.run(g)
       if (++ticks < TURN_TICKS && (r.pending === 0 || performance.now() - turned < TURN_MS)) continue
       ticks = 0
       if (r.pending === 0 && performance.now() - turned < TURN_MS) continue
+      await turn()
+    } else if (busy) {
+      if (++ticks < TURN_TICKS && performance.now() - turned < TURN_MS) continue
+      ticks = 0
       await turn()
     } else if (r.pending === 0) {
       parkBlocking(s, p, m, PARK_MS)

@@ -7,6 +7,7 @@
  * waits for, and a G that runs on top of a waiter's stack started after it. A circle of waits and stacks would need a
  * G that is older than itself.
  */
+import * as Cause from "effect/Cause"
 import { decode, encode, sharedIds, Unsendable } from "../codec/codec.ts"
 import {
   hasBytes,
@@ -66,7 +67,7 @@ import {
   unclaim,
   wakep
 } from "../scheduler/index.ts"
-import { errorOf } from "../taskError.ts"
+import { EffectFailed, errorOf } from "../taskError.ts"
 import { isCancelled } from "./cancel.ts"
 import { Interrupted } from "./Interrupted.ts"
 import { apply, asyncChild, isThenable, type MachineRuntime } from "./MachineRuntime.ts"
@@ -253,6 +254,7 @@ const callNested = (r: MachineRuntime, g: number, def: TaskDef, args: ReadonlyAr
 /** A returned value as the parent gets it: a copy, as if it had crossed threads. */
 const toEnded = (r: MachineRuntime, def: TaskDef, value: unknown): Ended => {
   if (isPlain(value)) return { ok: true, value }
+  if (def.effect) return { ok: false, error: new Deadlock({ task: def.name, waits: asyncChild }) }
   if (isThenable(value)) {
     Promise.resolve(value).catch(() => {}) // its outcome is told here, whatever becomes of the promise
     return { ok: false, error: new Deadlock({ task: def.name, waits: asyncChild }) }
@@ -331,7 +333,9 @@ const collect = (r: MachineRuntime, g: number, def: TaskDef): Ended => {
     values = takeInline(r.memory, g)
   }
   if (outcome === SUCCEEDED) return { ok: true, value: values[0] }
-  return { ok: false, error: outcome === INTERRUPTED ? new Interrupted() : errorOf(def.name, outcome, values) }
+  if (outcome === INTERRUPTED) return { ok: false, error: new Interrupted() }
+  const failure = errorOf(def.name, outcome, values)
+  return { ok: false, error: failure instanceof EffectFailed ? Cause.squash(failure.cause) : failure }
 }
 
 const unknownBuffer = [

@@ -75,6 +75,19 @@ export function findRunnable(s: Sched, t: Machine): number {
 }
 
 /**
+ * The next G from the queues that are nearest, claimed. {@link NOTHING} leaves the machine as it is: it has other
+ * things to do and does not go to sleep.
+ */
+export function pollRunnable(s: Sched, t: Machine): number {
+  if (Atomics.load(s.mem, STATE) === STOPPING) return STOP
+  const g = fromQueues(s, t)
+  stopLooking(s, t) // whether or not there was any: it does not look elsewhere now
+  if (g === 0) return NOTHING
+  s.mem[pw(t.p) + P_COUNTERS + C_TICKS]++
+  return g
+}
+
+/**
  * Go's `resetspinning`: a machine that looked for work has some, or goes back to what it had. It stops spinning and
  * makes sure that another looks on in its place, if there is anything to be found: a submitter that saw our bit
  * published its work before we cleared it, so this look sees it or somebody has taken it. (Go wakes another in any

@@ -1,0 +1,62 @@
+/**
+ * Fibers of Effect tasks on a machine. They run on the machine's own scheduler: what they schedule goes to a ready
+ * queue that the machine's loop works off between Gs, so that fibers and Gs take turns.
+ */
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as FiberId from "effect/FiberId"
+import * as Runtime from "effect/Runtime"
+import type { Scheduler } from "effect/Scheduler"
+
+/** Operations of one fiber before it lets others go on, as in Effect's own schedulers. */
+const MAX_OPS = 2048
+
+/** The continuations that are ready to run on this machine. */
+export class ReadyQueue implements Scheduler {
+  #tasks: Array<() => void> = []
+  #next = 0
+  readonly #wake: () => void
+
+  constructor(wake: () => void) {
+    this.#wake = wake
+  }
+
+  scheduleTask(task: () => void): void {
+    this.#tasks.push(task)
+    this.#wake()
+  }
+
+  shouldYield(fiber: Fiber.RuntimeFiber<unknown, unknown>): number | false {
+    return (fiber as unknown as { readonly currentOpCount: number }).currentOpCount > MAX_OPS ? 0 : false
+  }
+
+  /** Runs up to `most` continuations; true if there are more. */
+  run(most: number): boolean {
+    for (let i = 0; i < most && this.#next < this.#tasks.length; i++) this.#tasks[this.#next++]()
+    if (this.#next < this.#tasks.length) return true
+    if (this.#next > 0) {
+      this.#tasks = []
+      this.#next = 0
+    }
+    return false
+  }
+}
+
+/** Runs an Effect on the machine's scheduler. `onExit` may be called before this returns. */
+export const runFiber = (
+  effect: Effect.Effect<unknown, unknown>,
+  scheduler: Scheduler,
+  onExit: (exit: Exit.Exit<unknown, unknown>) => void
+): Fiber.RuntimeFiber<unknown, unknown> => {
+  const fiber = Runtime.runFork(Runtime.defaultRuntime, effect, { scheduler })
+  fiber.addObserver(onExit)
+  return fiber
+}
+
+/** Asks a fiber to stop. Its observer is called when its finalizers have run. */
+export const stopFiber = (fiber: Fiber.RuntimeFiber<unknown, unknown>): void =>
+  fiber.unsafeInterruptAsFork(FiberId.none)
+
+/** Whether a value is an Effect. */
+export const isEffect = Effect.isEffect
