@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest"
+import { runScript } from "./support/run.ts"
+
+const fixture = (name: string): URL => new URL(`./fixtures/lifetime/${name}`, import.meta.url)
+
+describe.concurrent("A program", () => {
+  it("ends by itself at its end, with an idle pool open", async () => {
+    expect(await runScript(fixture("idle.ts"), ["an idle pool"])).toEqual({
+      code: 0,
+      stdout: "sum 3\nend\n",
+      stderr: "",
+    })
+  })
+
+  it("does not end before the calls in flight", async () => {
+    const { code, stderr, stdout } = await runScript(fixture("idle.ts"), ["calls in flight"])
+    expect(stdout.split("\n").sort()).toEqual(["", "end", "late 0", "late 1", "late 2", "sum 3"])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+  })
+
+  it("ends once a cancelled call has ended", async () => {
+    expect(await runScript(fixture("idle.ts"), ["a cancelled call"])).toEqual({
+      code: 0,
+      stdout: "sum 3\nend\n",
+      stderr: "",
+    })
+  })
+
+  it("ends with its own error, whatever the pool does", async () => {
+    const { code, stderr } = await runScript(fixture("idle.ts"), ["an unhandled error"])
+    expect(code).toBe(1)
+    expect(stderr).toContain("the host throws")
+  })
+
+  it("ends with the failure of a task that it does not handle", async () => {
+    const { code, stderr } = await runScript(fixture("idle.ts"), ["a failure"])
+    expect(code).toBe(1)
+    expect(stderr).toContain("the task throws")
+    expect(stderr).toContain(`task "fails" failed`)
+  })
+
+  it("ends with its own exit code while a call runs", async () => {
+    expect(await runScript(fixture("idle.ts"), ["process.exit"])).toMatchObject({ code: 7, stderr: "" })
+  })
+
+  it("ends after its pool has closed", async () => {
+    expect(await runScript(fixture("idle.ts"), ["a closed pool"])).toMatchObject({ code: 0, stdout: "sum 3\nend\n" })
+  })
+
+  it("may hold the tasks that it calls", async () => {
+    expect(await runScript(fixture("guarded.ts"))).toEqual({ code: 0, stdout: "a host starts\n[2,4]\n", stderr: "" })
+  })
+
+  it("is told to guard itself if it does not, and starts nothing more", async () => {
+    const { code, stderr, stdout } = await runScript(fixture("unguarded.ts"))
+    expect(code).toBe(1)
+    expect(stderr).toContain("if (isMain(import.meta))")
+    expect(stderr).toContain("unguarded.ts")
+    // Once by itself, and once by each machine that imported it.
+    expect(stdout.split("a host starts").length - 1).toBeLessThanOrEqual(3)
+  })
+})
