@@ -6,11 +6,13 @@
  * - `[`: JSON, for what JSON carries without loss;
  * - `R`: a graph with shells (`wire.ts`): the count of shared buffers (32 bits, at byte 4), their ids, then a `Graph`
  *   in the runtime's structured-clone format;
+ * - `S`: the same header, then a `SharedList` (`sharedArgs.ts`) as JSON;
  * - anything else: a list of values in that format, which begins with 0xff on V8 and with a small version on JSC.
  */
 import { Copier } from "./copier.ts"
 import { fillError, makeError } from "./errors.ts"
 import { isJson } from "./json.ts"
+import { type SharedList, sharedList } from "./sharedArgs.ts"
 import { deserialize, serialize } from "./serializer.ts"
 import { describe, Unsendable } from "./unsendable.ts"
 import { type Graph, put, type SharedBuffers, type Shell } from "./wire.ts"
@@ -20,6 +22,7 @@ export type { SharedBuffers } from "./wire.ts"
 
 const JSON_MARK = "[".charCodeAt(0)
 const GRAPH_MARK = "R".charCodeAt(0)
+const SHARED_MARK = "S".charCodeAt(0)
 const GRAPH_HEADER = 8
 
 /** Scratch up to this size is kept from one call to the next. */
@@ -51,15 +54,23 @@ const encodeJson = (values: ReadonlyArray<unknown>): Uint8Array => {
 const encodeGraph = (copier: Copier, graph: Graph): Uint8Array => {
   if (graph.shells.length === 0) return serialize(graph.values)
   const { ids } = copier
-  const body = serialize([graph.values, graph.shells, graph.holes, graph.refills])
+  return withHeader(GRAPH_MARK, ids, serialize([graph.values, graph.shells, graph.holes, graph.refills]))
+}
+
+const withHeader = (mark: number, ids: ReadonlyArray<number>, body: Uint8Array): Uint8Array => {
   const start = GRAPH_HEADER + ids.length * 4
   const bytes = scratch(start + body.length)
-  bytes[0] = GRAPH_MARK
+  bytes[0] = mark
   const header = new DataView(bytes.buffer)
   header.setUint32(4, ids.length, true)
   for (let i = 0; i < ids.length; i++) header.setUint32(GRAPH_HEADER + i * 4, ids[i], true)
   bytes.set(body, start)
   return bytes.subarray(0, start + body.length)
+}
+
+const encodeShared = (list: SharedList): Uint8Array => {
+  const ids = [...new Set(list.shells.map((shell) => shell.id))]
+  return withHeader(SHARED_MARK, ids, textEncoder.encode(JSON.stringify(list)))
 }
 
 /**
@@ -72,6 +83,8 @@ export const encode = (
   shared: SharedBuffers
 ): Uint8Array => {
   if (isJson(values)) return encodeJson(values)
+  const list = sharedList(values, shared)
+  if (list !== undefined) return encodeShared(list)
   const copier = new Copier({ root, shared, lenient: false, maxDepth: Infinity })
   try {
     return encodeGraph(copier, copier.graph(values))
@@ -98,7 +111,7 @@ export const encodeFailure = (error: unknown, shared: SharedBuffers): Uint8Array
 
 /** The ids of the shared buffers that `decode` will ask for. */
 export const sharedIds = (bytes: Uint8Array): ReadonlyArray<number> => {
-  if (bytes[0] !== GRAPH_MARK) return noIds
+  if (bytes[0] !== GRAPH_MARK && bytes[0] !== SHARED_MARK) return noIds
   const header = new DataView(bytes.buffer, bytes.byteOffset)
   const count = header.getUint32(4, true)
   return count === 0 ? noIds : Array.from({ length: count }, (_, i) => header.getUint32(GRAPH_HEADER + i * 4, true))
@@ -133,6 +146,15 @@ const decodeGraph = (bytes: Uint8Array, shared: SharedBuffers): Array<unknown> =
   return values
 }
 
+const decodeShared = (bytes: Uint8Array, shared: SharedBuffers): Array<unknown> => {
+  const start = GRAPH_HEADER + sharedIds(bytes).length * 4
+  const { places, shells, values } = JSON.parse(textDecoder.decode(bytes.subarray(start))) as SharedList
+  places.forEach((place, i) => {
+    values[place] = make(shells[i], shared)
+  })
+  return values
+}
+
 /** Gives back what `encode` or `encodeFailure` was given. The bytes are a copy that nobody else writes to. */
 export const decode = (bytes: Uint8Array, shared: SharedBuffers): Array<unknown> => {
   switch (bytes[0]) {
@@ -140,6 +162,8 @@ export const decode = (bytes: Uint8Array, shared: SharedBuffers): Array<unknown>
       return JSON.parse(textDecoder.decode(bytes))
     case GRAPH_MARK:
       return decodeGraph(bytes, shared)
+    case SHARED_MARK:
+      return decodeShared(bytes, shared)
     default:
       return deserialize(bytes) as Array<unknown>
   }

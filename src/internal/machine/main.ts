@@ -1,4 +1,6 @@
 /** The module that a machine's thread starts with. */
+// What the modules of tasks import. Better loaded with the pool than with the first call.
+import "../../index.ts"
 import { attach, M_EXITED, M_LIFE, M_READY, mw, stopSpinning } from "../scheduler/index.ts"
 import { connect } from "./connect.ts"
 import { setCurrentMachine } from "./current.ts"
