@@ -34,8 +34,8 @@ const candidates: ReadonlyArray<Candidate> = [
   {
     name: "JSON",
     encode: (values) => textEncoder.encode(JSON.stringify(values)),
-    decode: (bytes) => JSON.parse(textDecoder.decode(bytes))
-  }
+    decode: (bytes) => JSON.parse(textDecoder.decode(bytes)),
+  },
 ]
 
 let sink: unknown
@@ -68,7 +68,7 @@ const payloads: ReadonlyArray<readonly [name: string, rounds: number, values: Ar
   ["1,000 records", 100, [list(1_000, (i) => ({ id: i, name: `n${i}`, v: i / 3 }))]],
   ["1,000 floats in array", 500, [list(1_000, (i) => i / 3)]],
   ["Float64Array(1,000)", 2_000, [new Float64Array(1_000)]],
-  ["Float64Array(100,000)", 3, [new Float64Array(100_000)]]
+  ["Float64Array(100,000)", 3, [new Float64Array(100_000)]],
 ]
 
 for (const side of ["encode", "decode"] as const) {
@@ -84,7 +84,7 @@ for (const side of ["encode", "decode"] as const) {
         } catch {
           return "fails"
         }
-      })
+      }),
     )
   }
   console.log()
@@ -106,14 +106,14 @@ const fidelity: ReadonlyArray<readonly [name: string, values: Array<unknown>, ke
   ["cycle", [cycle], ([x]) => x.self === x],
   ["identity", [twice, twice], ([x, y]) => x === y],
   ["views share a buffer", [new Uint8Array(buffer), new Uint8Array(buffer)], ([x, y]) => x.buffer === y.buffer],
-  ["key __proto__", [JSON.parse("{\"__proto__\":1}")], ([x]) => same(Object.keys(x), ["__proto__"])],
+  ["key __proto__", [JSON.parse('{"__proto__":1}')], ([x]) => same(Object.keys(x), ["__proto__"])],
   ["ignores toJSON", [Object.create({ toJSON: () => 1 })], ([x]) => same(x, {})],
   ["array with properties", [/b/.exec("abc")], ([x]) => x.index === 1],
   ["error's own properties", [Object.assign(new Error("x"), { code: 1 })], ([x]) => x.code === 1],
   ["error's cause", [new Error("x", { cause: 1 })], ([x]) => x.cause === 1],
   ["AggregateError.errors", [new AggregateError([1])], ([x]) => same(x.errors, [1])],
   ["refuses a function", [{ f: () => 1 }], () => false],
-  ["refuses a Blob", [new Blob(["x"])], () => false]
+  ["refuses a Blob", [new Blob(["x"])], () => false],
 ]
 
 row("fidelity", candidates.map((c) => c.name))
@@ -126,7 +126,7 @@ for (const [name, values, keeps] of fidelity) {
       } catch {
         return name.startsWith("refuses") ? "yes" : "fails"
       }
-    })
+    }),
   )
 }
 console.log()
@@ -136,7 +136,7 @@ const views: Views = {
   i32: new Int32Array(memory),
   f64: new Float64Array(memory),
   u8: new Uint8Array(memory),
-  u16: new Uint16Array(memory)
+  u16: new Uint16Array(memory),
 }
 // Loops of their own: a call through a closure costs more than what it would measure.
 const OPS = 2_000_000

@@ -6,8 +6,8 @@
  */
 import { Effect } from "effect"
 import { Pool } from "../mod.ts"
-import { increment, fib } from "./tasks.ts"
-import { median, piscinaRate, pingPong, runtime } from "./support.ts"
+import { fib, increment } from "./tasks.ts"
+import { median, pingPong, piscinaRate, runtime } from "./support.ts"
 
 const ROUNDS = 7
 const BULK = 100_000
@@ -17,19 +17,19 @@ const SPAWNS = 832_039
 const TRIPS = 2000
 
 const timed = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<number, E, R> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const began = performance.now()
     yield* effect
     return performance.now() - began
   })
 
-const trips = Effect.gen(function*() {
+const trips = Effect.gen(function* () {
   const times: Array<number> = []
   for (let i = 0; i < TRIPS; i++) times.push(yield* timed(increment(i)))
   return median(times) * 1000
 })
 
-const program = Effect.gen(function*() {
+const program = Effect.gen(function* () {
   const items = Array.from({ length: BULK }, (_, i) => i)
   const piscina = yield* Effect.promise(() => piscinaRate(2))
   const bare = yield* Effect.promise(() => pingPong())

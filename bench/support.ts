@@ -6,8 +6,7 @@ import { Piscina } from "piscina"
 export const runtime = "Deno" in globalThis ? "Deno" : "Bun" in globalThis ? "Bun" : "Node"
 
 /** The middle value. */
-export const median = (values: ReadonlyArray<number>): number =>
-  [...values].sort((a, b) => a - b)[values.length >> 1]
+export const median = (values: ReadonlyArray<number>): number => [...values].sort((a, b) => a - b)[values.length >> 1]
 
 /** Microseconds per call of piscina with `workers` warm workers, all calls submitted at once. */
 export const piscinaRate = async (workers: number): Promise<{
@@ -17,7 +16,7 @@ export const piscinaRate = async (workers: number): Promise<{
   const pool = new Piscina({
     filename: new URL("./piscina_worker.mjs", import.meta.url).href,
     minThreads: workers,
-    maxThreads: workers
+    maxThreads: workers,
   })
   await Promise.all(Array.from({ length: 1000 }, (_, i) => pool.run(i)))
   return {
@@ -26,7 +25,7 @@ export const piscinaRate = async (workers: number): Promise<{
       await Promise.all(Array.from({ length: calls }, (_, i) => pool.run(i)))
       return (performance.now() - began) * 1000 / calls
     },
-    close: () => pool.close()
+    close: () => pool.close(),
   }
 }
 
@@ -61,6 +60,6 @@ export const pingPong = async (): Promise<{
       Atomics.store(words, PING, -1)
       Atomics.notify(words, PING)
       await new Promise((resolve) => worker.once("exit", resolve))
-    }
+    },
   }
 }

@@ -123,19 +123,19 @@ const errorAt = (outcomes: Outcomes, index: number): Option.Option<unknown> => {
 export const forEach: {
   <A, B, E = never, O extends ForEachOptions = ForEachOptions>(
     f: (item: A, index: number) => Call<B, E>,
-    options?: O
+    options?: O,
   ): (
-    items: Iterable<A>
+    items: Iterable<A>,
   ) => Effect.Effect<[O] extends [{ readonly discard: true }] ? void : Array<B>, E | TaskError, Pool>
   <A, B, E = never, O extends ForEachOptions = ForEachOptions>(
     items: Iterable<A>,
     f: (item: A, index: number) => Call<B, E>,
-    options?: O
+    options?: O,
   ): Effect.Effect<[O] extends [{ readonly discard: true }] ? void : Array<B>, E | TaskError, Pool>
 } = dual(
   (args) => typeof args[1] === "function",
   <A, B, E>(items: Iterable<A>, f: (item: A, index: number) => Call<B, E>, options?: ForEachOptions) =>
-    Effect.flatMap(poolTag, (pool) => forEachOn(pool, items, f, options))
+    Effect.flatMap(poolTag, (pool) => forEachOn(pool, items, f, options)),
 )
 
 /** @internal */
@@ -143,7 +143,7 @@ export const forEachOn = <A, B, E>(
   pool: PoolService,
   items: Iterable<A>,
   f: (item: A, index: number) => Call<B, E>,
-  options: ForEachOptions | undefined
+  options: ForEachOptions | undefined,
 ): Effect.Effect<Array<B> | void, E | TaskError> =>
   Effect.suspend(() => {
     const list = Array.isArray(items) ? items as ReadonlyArray<A> : Array.from(items)
@@ -152,11 +152,11 @@ export const forEachOn = <A, B, E>(
       runBulk(pool, list.length, (index) => checked(f(list[index], index), index), {
         limit: limitOf(options),
         failFast: true,
-        keep: options?.discard !== true
+        keep: options?.discard !== true,
       }),
       (outcomes) =>
         (firstFailure(outcomes) as Effect.Effect<never, E | TaskError> | undefined) ??
-          Effect.succeed(options?.discard === true ? undefined : outcomes.values as Array<B>)
+          Effect.succeed(options?.discard === true ? undefined : outcomes.values as Array<B>),
     )
   })
 
@@ -174,7 +174,7 @@ const checked = <C extends AnyCall>(call: C, index: number): C => {
  */
 export const all: <const Arg extends Calls, O extends AllOptions = AllOptions>(
   calls: Arg,
-  options?: O
+  options?: O,
 ) => Effect.Effect<AllValue<Arg, O>, AllError<Arg, O>, Pool> = (calls, options) =>
   Effect.flatMap(poolTag, (pool) => allOn(pool, calls, options)) as never
 
@@ -182,7 +182,7 @@ export const all: <const Arg extends Calls, O extends AllOptions = AllOptions>(
 export const allOn = (
   pool: PoolService,
   calls: Calls,
-  options: AllOptions | undefined
+  options: AllOptions | undefined,
 ): Effect.Effect<unknown, unknown> =>
   Effect.suspend(() => {
     const keys = Symbol.iterator in calls ? undefined : Object.keys(calls)
@@ -198,7 +198,7 @@ export const allOn = (
       runBulk(pool, list.length, (index) => checked(list[index], index), {
         limit: limitOf(options),
         failFast: mode === "default",
-        keep: !discard
+        keep: !discard,
       }),
       (outcomes): Effect.Effect<unknown, unknown> => {
         const { failures, values } = outcomes
@@ -212,8 +212,8 @@ export const allOn = (
         if (discard) return Effect.void
         if (mode === "validate") return Effect.succeed(shaped(values))
         return Effect.succeed(
-          shaped(errors.map((error, i) => Option.isSome(error) ? Either.left(error.value) : Either.right(values[i])))
+          shaped(errors.map((error, i) => Option.isSome(error) ? Either.left(error.value) : Either.right(values[i]))),
         )
-      }
+      },
     )
   })

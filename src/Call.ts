@@ -14,7 +14,7 @@ import type { Pool } from "./Pool.ts"
 /** @since 0.1.0 */
 export const TypeId: unique symbol = Symbol.for("runon/Call") as never
 
-const CallBase: new<A, E, R>() => Effect.Effect<A, E, R> = Effectable.Class as never
+const CallBase: new <A, E, R>() => Effect.Effect<A, E, R> = Effectable.Class as never
 
 /**
  * A task applied to arguments, made by calling the task. As an Effect it runs on the pool in the context: the fiber

@@ -33,7 +33,7 @@ import * as registry from "./internal/codec/errorClasses.ts"
  */
 export const registerErrorClass = <C extends abstract new (...args: never) => Error>(
   cls: C,
-  name: string = cls.name
+  name: string = cls.name,
 ): C => {
   registry.register(cls, name)
   return cls

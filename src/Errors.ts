@@ -78,7 +78,7 @@ export class PoolClosed extends PoolClosedBase<{ readonly task: string }> {
 }
 
 const NotSerializableBase: TaggedBase<"NotSerializable"> = Data.TaggedError(
-  "NotSerializable"
+  "NotSerializable",
 ) as TaggedBase<"NotSerializable">
 
 /**
@@ -96,7 +96,7 @@ export class NotSerializable
 }
 
 const PayloadTooLargeBase: TaggedBase<"PayloadTooLarge"> = Data.TaggedError(
-  "PayloadTooLarge"
+  "PayloadTooLarge",
 ) as TaggedBase<"PayloadTooLarge">
 
 /**
@@ -143,7 +143,7 @@ export class Deadlock extends DeadlockBase<{ readonly task: string; readonly wai
 }
 
 const InvalidOptionsBase: TaggedBase<"InvalidOptions"> = Data.TaggedError(
-  "InvalidOptions"
+  "InvalidOptions",
 ) as TaggedBase<"InvalidOptions">
 
 /**
@@ -160,7 +160,7 @@ export class InvalidOptions
 }
 
 const MachineStartFailedBase: TaggedBase<"MachineStartFailed"> = Data.TaggedError(
-  "MachineStartFailed"
+  "MachineStartFailed",
 ) as TaggedBase<"MachineStartFailed">
 
 /**
@@ -170,8 +170,7 @@ const MachineStartFailedBase: TaggedBase<"MachineStartFailed"> = Data.TaggedErro
  * @since 0.1.0
  * @category errors
  */
-export class MachineStartFailed
-  extends MachineStartFailedBase<{ readonly machine: number; readonly reason: string }> {
+export class MachineStartFailed extends MachineStartFailedBase<{ readonly machine: number; readonly reason: string }> {
   override get message(): string {
     return `machine ${this.machine} could not be started: ${this.reason}`
   }
@@ -229,6 +228,6 @@ for (
     Deadlock,
     InvalidOptions,
     MachineStartFailed,
-    MissingGuard
+    MissingGuard,
   })
 ) register(cls, `runon/${name}`)

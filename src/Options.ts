@@ -68,32 +68,32 @@ const whole = (option: string, value: unknown, min: number, max: number): Effect
       new InvalidOptions({
         option,
         value,
-        expected: `a whole number from ${min.toLocaleString("en-US")} to ${max.toLocaleString("en-US")}`
-      })
+        expected: `a whole number from ${min.toLocaleString("en-US")} to ${max.toLocaleString("en-US")}`,
+      }),
     )
 
 const millis = (option: string, value: DurationInput): Effect.Effect<number, InvalidOptions> =>
   Effect.try({
     try: () => Duration.toMillis(Duration.decode(value)),
-    catch: () => new InvalidOptions({ option, value, expected: "a duration" })
+    catch: () => new InvalidOptions({ option, value, expected: "a duration" }),
   })
 
 /** @internal */
 export const resolveOptions = (
   options: PoolOptions,
-  bounded: boolean
+  bounded: boolean,
 ): Effect.Effect<Omit<HostPoolOptions, "onStray">, InvalidOptions> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const procs = yield* whole(bounded ? "workers" : "procs", options.procs ?? availableParallelism(), 1, MAX_PROCS)
     const queue = options.queue ?? "local"
     if (queue !== "local" && queue !== "global") {
       return yield* Effect.fail(
-        new InvalidOptions({ option: "queue", value: queue, expected: `"local" or "global"` })
+        new InvalidOptions({ option: "queue", value: queue, expected: `"local" or "global"` }),
       )
     }
     if (options.killAfter !== undefined) {
       return yield* Effect.fail(
-        new InvalidOptions({ option: "killAfter", value: options.killAfter, expected: "left out: it is reserved" })
+        new InvalidOptions({ option: "killAfter", value: options.killAfter, expected: "left out: it is reserved" }),
       )
     }
     return {
@@ -108,6 +108,6 @@ export const resolveOptions = (
       loadTimeout: yield* millis("loadTimeout", options.loadTimeout ?? "30 seconds"),
       grace: yield* millis("grace", options.grace ?? "30 seconds"),
       startIndex: 0,
-      resourceLimits: options.resourceLimits
+      resourceLimits: options.resourceLimits,
     }
   })

@@ -65,8 +65,9 @@ export class Pool extends PoolBase {
    * queued ones fail with `PoolClosed`, running ones are asked to stop and may end within the grace; the scope has
    * closed only when every machine has ended, with proof.
    */
-  static readonly make: (options?: PoolOptions) => Effect.Effect<PoolService, PoolError, Scope.Scope> = (options = {}) =>
-    makePool(options)
+  static readonly make: (options?: PoolOptions) => Effect.Effect<PoolService, PoolError, Scope.Scope> = (
+    options = {},
+  ) => makePool(options)
 
   /** {@link Pool.make} as a layer. */
   static readonly layer: (options?: PoolOptions) => Layer.Layer<Pool, PoolError> = (options) =>
@@ -79,13 +80,15 @@ export class Pool extends PoolBase {
    * their arguments as elsewhere; nothing runs in parallel. `seed`: default 0. `procs`: default 1. `queue`: by default
    * `"global"` with one processor, else `"local"`.
    */
-  static readonly layerDeterministic: (options?: DeterministicOptions) => Layer.Layer<Pool, PoolError> = (options = {}) => {
+  static readonly layerDeterministic: (options?: DeterministicOptions) => Layer.Layer<Pool, PoolError> = (
+    options = {},
+  ) => {
     const procs = options.procs ?? 1
     return Layer.scoped(
       Pool,
       makePool({ queue: procs === 1 ? "global" : "local", capacity: 4096, arena: 2 ** 22, ...options, procs }, {
-        backend: simulated(options.seed ?? 0)
-      })
+        backend: simulated(options.seed ?? 0),
+      }),
     )
   }
 
@@ -112,15 +115,15 @@ export interface DeterministicOptions extends Pick<PoolOptions, "procs" | "queue
 /** @internal */
 export const makePool = (
   options: PoolOptions,
-  how: { readonly bounded?: boolean; readonly backend?: Backend } = {}
+  how: { readonly bounded?: boolean; readonly backend?: Backend } = {},
 ): Effect.Effect<PoolService, PoolError, Scope.Scope> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const resolved = yield* resolveOptions(options, how.bounded === true)
     const runtime = yield* Effect.runtime()
     const onStray = (error: unknown): void => {
       Effect.logWarning("an error in a task's code that belongs to no running call", error).pipe(
         Effect.provide(runtime),
-        Effect.runFork
+        Effect.runFork,
       )
     }
     // The machines must be closed whatever happens from the moment they exist, so they come into being and under the
@@ -131,25 +134,30 @@ export const makePool = (
           const opened = openPool({ ...resolved, onStray }, how.backend)
           return { ...opened, closed: close(opened.pool) }
         },
-        catch: (error) => error as MissingGuard
+        catch: (error) => error as MissingGuard,
       }),
-      ({ closed }) => closed
+      ({ closed }) => closed,
     )
     const service: PoolService = {
       [TypeId]: TypeId,
       procs: resolved.procs,
       run: (call) => runCall(service, call),
-      stats: Effect.sync(() => ({ ...snapshot(pool.s), inFlight: pool.inFlight, records: inUse(pool.s), deaths: pool.deaths }))
+      stats: Effect.sync(() => ({
+        ...snapshot(pool.s),
+        inFlight: pool.inFlight,
+        records: inUse(pool.s),
+        deaths: pool.deaths,
+      })),
     }
     setHost(service, pool)
     yield* Effect.tryPromise({ try: () => started, catch: (error) => error as MachineStartFailed }).pipe(
       // Not when the scope closes, which may be much later: a pool that did not start is closed at once.
-      Effect.onExit((exit) => Exit.isFailure(exit) ? closed : Effect.void)
+      Effect.onExit((exit) => Exit.isFailure(exit) ? closed : Effect.void),
     )
     return service
   })
 
 const close = (pool: ReturnType<typeof hostOf>): Effect.Effect<void> =>
   Effect.promise(() => pool.close()).pipe(
-    Effect.flatMap((stuck) => stuck.length === 0 ? Effect.void : Effect.die(stuck[0]))
+    Effect.flatMap((stuck) => stuck.length === 0 ? Effect.void : Effect.die(stuck[0])),
   )

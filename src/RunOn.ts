@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import { type AllError, type AllOptions, allOn, type AllValue } from "./Bulk.ts"
+import { type AllError, allOn, type AllOptions, type AllValue } from "./Bulk.ts"
 import type { Call } from "./Call.ts"
 import type { PoolError } from "./Errors.ts"
 import { type PoolOptions, resolveOptions } from "./Options.ts"
@@ -36,10 +36,13 @@ export interface RunOnOptions extends Omit<AllOptions, "concurrency">, Omit<Pool
  * @since 0.1.0
  * @category constructors
  */
-export const runOn = <const Arg extends Iterable<Call<unknown, unknown>> | Record<string, Call<unknown, unknown>>, O extends RunOnOptions = RunOnOptions>(
+export const runOn = <
+  const Arg extends Iterable<Call<unknown, unknown>> | Record<string, Call<unknown, unknown>>,
+  O extends RunOnOptions = RunOnOptions,
+>(
   workers: number,
   calls: Arg,
-  options?: O
+  options?: O,
 ): Effect.Effect<AllValue<Arg, O>, AllError<Arg, O> | PoolError> =>
   Effect.suspend((): Effect.Effect<unknown, unknown> => {
     const list = Symbol.iterator in calls ? Array.from(calls) : calls

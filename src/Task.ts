@@ -44,7 +44,7 @@ const toTask = <Args extends ReadonlyArray<unknown>, A, E = never>(def: TaskDef)
 export const make = <Args extends ReadonlyArray<unknown>, A>(
   meta: ImportMeta,
   name: string,
-  fn: SendableFunction<Args, A>
+  fn: SendableFunction<Args, A>,
 ): Task<Args, Awaited<A>> => toTask(defineTask(meta, name, fn as never))
 
 /**
@@ -71,7 +71,7 @@ export const make = <Args extends ReadonlyArray<unknown>, A>(
 export const effect = <Args extends ReadonlyArray<unknown>, A, E>(
   meta: ImportMeta,
   name: string,
-  fn: SendableEffect<Args, A, E>
+  fn: SendableEffect<Args, A, E>,
 ): Task<Args, A, E> => toTask(defineTask(meta, name, fn as never, true))
 
 /**
@@ -84,7 +84,7 @@ export const effect = <Args extends ReadonlyArray<unknown>, A, E>(
  * @category constructors
  */
 export const inline = <Args extends ReadonlyArray<unknown>, A>(
-  fn: SendableFunction<Args, A>
+  fn: SendableFunction<Args, A>,
 ): Task<Args, Awaited<A>> => {
   const source = functionSource(fn)
   return toTask(learn({ name: fn.name || "inline", module: "", source }, fn as never))
@@ -126,7 +126,8 @@ export class Handle<out A> {
  * @since 0.1.0
  * @category running tasks
  */
-export const spawn = <A, E>(call: Call<A, E>): Handle<A> => new Handle(spawnChild(machine("Task.spawn"), call.def, call.args))
+export const spawn = <A, E>(call: Call<A, E>): Handle<A> =>
+  new Handle(spawnChild(machine("Task.spawn"), call.def, call.args))
 
 /**
  * Asks, from the sync code of a running task, whether its caller still wants it. Throws if not; let that error pass.

@@ -12,6 +12,12 @@ export { type PoolOptions, type ResourceLimits } from "./Options.ts"
 export { type DeterministicOptions, Pool, type PoolService } from "./Pool.ts"
 export { availableParallelism } from "./Procs.ts"
 export { runOn, type RunOnOptions } from "./RunOn.ts"
-export { type NotSendable, type Sendable, type SendableArgs, type SendableFunction, type SendableResult } from "./Sendable.ts"
+export {
+  type NotSendable,
+  type Sendable,
+  type SendableArgs,
+  type SendableFunction,
+  type SendableResult,
+} from "./Sendable.ts"
 export { type PoolStats, type ProcStats } from "./Stats.ts"
 export * as Task from "./Task.ts"

@@ -12,7 +12,7 @@ import {
   root,
   several,
   thrower,
-  unsendable
+  unsendable,
 } from "./fixtures/effects/tasks.ts"
 import { threadCount } from "./support/threads.ts"
 
@@ -29,13 +29,13 @@ const started = (log: Int32Array, n: number) =>
 describe("Task.effect", () => {
   layer(Pool.layer({ procs: 2 }), { excludeTestServices: true, timeout: 30_000 })((it) => {
     it.effect("succeeds with the Effect's value", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         expect(yield* root(4)).toBe(2)
         expect(yield* Pool.forEach([1, 4, 9], (n) => root(n))).toEqual([1, 2, 3])
       }))
 
     it.effect("fails with the Effect's own typed error, class and all", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const error = yield* Effect.flip(root(-3))
         expect(error).toBeInstanceOf(NotPositive)
         expect(error).toMatchObject({ _tag: "NotPositive", n: -3 })
@@ -45,12 +45,12 @@ describe("Task.effect", () => {
       }))
 
     it.effect("brings the whole cause back: failure, defect and what a finalizer added", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const exit = yield* Effect.exit(several())
         const local = yield* Effect.exit(
           Effect.all([Effect.fail("typed"), Effect.die(new RangeError("defect"))], { concurrency: 2 }).pipe(
-            Effect.ensuring(Effect.die("finalizer"))
-          )
+            Effect.ensuring(Effect.die("finalizer")),
+          ),
         )
         if (Exit.isSuccess(exit) || Exit.isSuccess(local)) throw new Error("succeeded")
         const shape = (cause: Cause.Cause<unknown>): unknown =>
@@ -60,39 +60,39 @@ describe("Task.effect", () => {
             onDie: (defect) => ({ die: String(defect) }),
             onInterrupt: () => "interrupt",
             onSequential: (left, right) => ({ sequential: [left, right] }),
-            onParallel: (left, right) => ({ parallel: [left, right] })
+            onParallel: (left, right) => ({ parallel: [left, right] }),
           })
         expect(shape(exit.cause)).toEqual(shape(local.cause))
       }))
 
     it.effect("tells an Effect that interrupts itself from a call that was interrupted", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const exit = yield* Effect.exit(interrupted())
         expect(Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)).toBe(true)
       }))
 
     it.effect("fails with TaskFailed if the function throws before there is an Effect", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const error = yield* Effect.flip(thrower())
         expect(error).toBeInstanceOf(TaskFailed)
         expect((error as TaskFailed).error).toBeInstanceOf(TypeError)
       }))
 
     it.effect("says where a value is that cannot be sent", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const error = (yield* Effect.flip(unsendable())) as NotSerializable
         expect(error._tag).toBe("NotSerializable")
         expect(error.path).toBe("result.inner.f")
       }))
 
     it.effect("cannot be joined by a sync task", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const error = (yield* Effect.flip(joinsEffect())) as TaskFailed
         expect((error.error as Deadlock)._tag).toBe("Deadlock")
       }))
 
     it.effect("interrupts the fiber on the machine and waits for its finalizers", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const log = counters()
         const fiber = yield* Effect.fork(forever(log))
         yield* started(log, 1)
@@ -101,7 +101,7 @@ describe("Task.effect", () => {
       }))
 
     it.effect("runs the finalizers of all when a batch is interrupted, and of none that had not started", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const log = counters()
         const fiber = yield* Effect.fork(Pool.forEach(Array.from({ length: 100 }), () => forever(log)))
         yield* started(log, 10)
@@ -113,7 +113,7 @@ describe("Task.effect", () => {
       }))
 
     it.effect("works with timeout, race and retry", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const log = counters()
         const timedOut = yield* Effect.flip(Effect.timeout(forever(log), "50 millis"))
         expect(timedOut._tag).toBe("TimeoutException")
@@ -129,7 +129,7 @@ describe("Task.effect", () => {
       }))
 
     it.effect("parks without holding its machine: thousands sleep at once on two", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const threads = threadCount()
         const began = performance.now()
         yield* Pool.forEach(Array.from({ length: 5000 }), () => nap(200), { discard: true })
@@ -139,7 +139,7 @@ describe("Task.effect", () => {
       }))
 
     it.effect("shares the machine with calls while it computes without end in sight", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const hogs = yield* Effect.fork(Pool.all([busy(4e5), busy(4e5), busy(4e5), busy(4e5)]))
         expect(yield* root(16)).toBe(4)
         // The call came in between, not after them.
@@ -148,7 +148,7 @@ describe("Task.effect", () => {
       }))
 
     it.effect("gives typed failures as values in mode either", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const outcomes = yield* Pool.all([root(1), root(-1)], { mode: "either" })
         expect(outcomes[0]).toEqual(Either.right(1))
         expect(Either.isLeft(outcomes[1]) && outcomes[1].left._tag).toBe("NotPositive")

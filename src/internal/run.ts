@@ -109,7 +109,7 @@ export const runBulk = (
   pool: PoolService,
   length: number,
   describe: (index: number) => Described,
-  options: BulkOptions
+  options: BulkOptions,
 ): Effect.Effect<Outcomes> =>
   Effect.async((resume) => {
     const host = hostOf(pool)

@@ -7,7 +7,7 @@ import {
   PayloadTooLarge,
   type TaskError,
   TaskFailed,
-  TaskNotFound
+  TaskNotFound,
 } from "../Errors.ts"
 import { unpackCause } from "./codec/cause.ts"
 import { DEADLOCK, EXITED, FAILED_EFFECT, NOT_FOUND, THREW, TOO_LARGE, UNSENDABLE } from "./codec/payload.ts"

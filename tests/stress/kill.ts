@@ -42,7 +42,7 @@ const PORTION = 200
 const cells = new Int32Array(new SharedArrayBuffer(maxCalls * TREE * 4))
 const before = threadCount()
 
-const program = Effect.gen(function*() {
+const program = Effect.gen(function* () {
   const pool = yield* Pool
   const host = hostOf(pool)
   const deathsAt = (n: number) => host.deaths >= n && host.atFullStrength
@@ -50,21 +50,21 @@ const program = Effect.gen(function*() {
   let next = 0
   let killed = 0
   // At moments that have nothing to do with what the machines are doing.
-  const killing = Effect.gen(function*() {
+  const killing = Effect.gen(function* () {
     for (; killed < kills && canKill; killed++) {
       yield* Effect.sleep(random(10))
       host.kill(random(PROCS))
       while (!deathsAt(killed + 1)) yield* Effect.sleep(1)
     }
   })
-  const calling = Effect.gen(function*() {
+  const calling = Effect.gen(function* () {
     while (next < calls || (host.deaths < kills && next < maxCalls)) {
       const from = next
       next += PORTION
       const lastCell = canKill || host.deaths >= kills ? -1 : (from + random(PORTION)) * TREE + random(TREE)
       const ended = yield* Pool.all(
         Array.from({ length: PORTION }, (_, i) => tree(cells, (from + i) * TREE, TREE, lastCell)),
-        { mode: "either" }
+        { mode: "either" },
       )
       ended.forEach((outcome, i) => {
         outcomes[from + i] = outcome
@@ -76,7 +76,7 @@ const program = Effect.gen(function*() {
 })
 
 const { outcomes, stats, submitted } = await Effect.runPromise(
-  Effect.provide(program, Pool.layer({ procs: PROCS, capacity: 4096 }))
+  Effect.provide(program, Pool.layer({ procs: PROCS, capacity: 4096 })),
 )
 
 const seconds = Math.round(performance.now() / 1000)
@@ -110,6 +110,6 @@ console.log(JSON.stringify({
   inFlight: stats.inFlight,
   threads: threads === undefined ? "unknown" : threads - before!,
   seconds,
-  problems: problems.slice(0, 5)
+  problems: problems.slice(0, 5),
 }))
 if (problems.length + missing + stats.records + stats.inFlight > 0 || stats.deaths < kills) process.exitCode = 1

@@ -22,7 +22,7 @@ export const tree: Task.Task<[cells: Int32Array, first: number, size: number, en
     const a = left > 0 ? Task.spawn(tree(cells, first + 1, left, endAt)) : undefined
     const b = Task.spawn(tree(cells, first + 1 + left, rest - left, endAt))
     return 1 + (a?.join() ?? 0) + b.join()
-  }
+  },
 )
 
 /** Ends the thread from inside a task, as a careless library might. */

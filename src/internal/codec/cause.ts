@@ -17,10 +17,10 @@ export const packCause = (cause: Cause.Cause<unknown>): Packed =>
     onDie: (error): Packed => ({ kind: "die", error }),
     onInterrupt: (id): Packed => ({
       kind: "interrupt",
-      fibers: Array.from(FiberId.toSet(id), ({ id, startTimeMillis }) => [id, startTimeMillis] as const)
+      fibers: Array.from(FiberId.toSet(id), ({ id, startTimeMillis }) => [id, startTimeMillis] as const),
     }),
     onSequential: (left, right): Packed => ({ kind: "sequential", left, right }),
-    onParallel: (left, right): Packed => ({ kind: "parallel", left, right })
+    onParallel: (left, right): Packed => ({ kind: "parallel", left, right }),
   })
 
 /** The cause that was packed. */
@@ -37,8 +37,8 @@ export const unpackCause = (value: unknown): Cause.Cause<unknown> => {
       return Cause.interrupt(
         packed.fibers.reduce<FiberId.FiberId>(
           (all, [id, startTimeMillis]) => FiberId.combine(all, FiberId.runtime(id, startTimeMillis)),
-          FiberId.none
-        )
+          FiberId.none,
+        ),
       )
     case "sequential":
       return Cause.sequential(unpackCause(packed.left), unpackCause(packed.right))

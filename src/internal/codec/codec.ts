@@ -80,7 +80,7 @@ const encodeShared = (list: SharedList): Uint8Array => {
 export const encode = (
   values: ReadonlyArray<unknown>,
   root: "args" | "result",
-  shared: SharedBuffers
+  shared: SharedBuffers,
 ): Uint8Array => {
   if (isJson(values)) return encodeJson(values)
   const list = sharedList(values, shared)
@@ -132,12 +132,12 @@ const decodeGraph = (bytes: Uint8Array, shared: SharedBuffers): Array<unknown> =
     Graph["values"],
     Graph["shells"],
     Graph["holes"],
-    Graph["refills"]
+    Graph["refills"],
   ]
   const made = shells.map((shell) => make(shell, shared))
   for (const [container, key, shell] of holes) put(container, key, made[shell])
   for (const [target, items] of refills) {
-    if (target instanceof Map) for (let i = 0; i < items.length; i += 2) target.set(items[i], items[i + 1])
+    if (target instanceof Map) { for (let i = 0; i < items.length; i += 2) target.set(items[i], items[i + 1]) }
     else for (const item of items) target.add(item)
   }
   shells.forEach((shell, i) => {

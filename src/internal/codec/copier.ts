@@ -126,7 +126,7 @@ export class Copier {
     this.store(
       container,
       key,
-      this.options.lenient ? this.forgive(() => this.visit(values[key])) : this.visit(values[key])
+      this.options.lenient ? this.forgive(() => this.visit(values[key])) : this.visit(values[key]),
     )
     path.pop()
   }
@@ -185,7 +185,7 @@ export class Copier {
     buffer: SharedArrayBuffer,
     view: string | undefined,
     offset: number,
-    length: number
+    length: number,
   ): unknown {
     const id = this.options.shared.idOf(buffer)
     if (!this.ids.includes(id)) this.ids.push(id)
@@ -228,7 +228,7 @@ export class Copier {
       this.item(items, i, key, { method: "keys", key: i / 2 })
       this.item(items, i + 1, source[i + 1], { method: "get", key })
     }
-    if (this.holes.length === holes) for (let i = 0; i < items.length; i += 2) copy.set(items[i], items[i + 1])
+    if (this.holes.length === holes) { for (let i = 0; i < items.length; i += 2) copy.set(items[i], items[i + 1]) }
     else this.refills.push([copy, items])
     return copy
   }
@@ -241,7 +241,7 @@ export class Copier {
     const holes = this.holes.length
     const items: Array<unknown> = new Array(source.length)
     for (let i = 0; i < source.length; i++) this.item(items, i, source[i], { method: "values", key: i })
-    if (this.holes.length === holes) for (const item of items) copy.add(item)
+    if (this.holes.length === holes) { for (const item of items) copy.add(item) }
     else this.refills.push([copy, items])
     return copy
   }

@@ -11,7 +11,7 @@ export const register = (cls: ErrorClass, name: string): void => {
   if (known !== undefined) {
     throw new TypeError(
       `another error class is already registered as "${name}": give one of them a name of its own, ` +
-        `registerErrorClass(${name}, "…")`
+        `registerErrorClass(${name}, "…")`,
     )
   }
   byName.set(name, cls)

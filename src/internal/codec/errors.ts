@@ -10,20 +10,20 @@ const builtIns: ReadonlyArray<ErrorConstructor> = [
   ReferenceError,
   SyntaxError,
   TypeError,
-  URIError
+  URIError,
 ]
 
 const makeByBase = new Map<string, (shell: ErrorShell) => Error>([
   ...builtIns.map((cls): [string, () => Error] => [cls.name, () => new cls()]),
   ["AggregateError", () => new AggregateError([])],
   // Its name and message live in slots that only the constructor fills.
-  ["DOMException", (shell) => new DOMException(shell.message, shell.name)]
+  ["DOMException", (shell) => new DOMException(shell.message, shell.name)],
 ])
 
 const baseByPrototype = new Map<object, string>([
   ...builtIns.map((cls): [object, string] => [cls.prototype, cls.name]),
   [AggregateError.prototype, "AggregateError"],
-  [DOMException.prototype, "DOMException"]
+  [DOMException.prototype, "DOMException"],
 ])
 
 const baseOf = (error: object): string => {
@@ -61,14 +61,14 @@ export const shellOf = (error: object): ErrorShell => ({
   name: readText(error, "name"),
   message: readText(error, "message"),
   own: {},
-  hidden: {}
+  hidden: {},
 })
 
 /** Calls `copy` for every property to send: all that are enumerable, and those that errors own without showing them. */
 export const copyProperties = (
   error: object,
   shell: ErrorShell,
-  copy: (into: Record<string, unknown>, key: string) => void
+  copy: (into: Record<string, unknown>, key: string) => void,
 ): void => {
   for (const key of ownNames(error)) {
     if (Object.prototype.propertyIsEnumerable.call(error, key)) copy(shell.own, key)

@@ -121,7 +121,7 @@ const readString = (views: Views, slot: number, wide: boolean): string => {
       : bufferOf(views.u8).toString("latin1", start, start + length)
   }
   let text = ""
-  if (wide) for (let i = 0; i < length; i++) text += String.fromCharCode(views.u16[slot * 4 + 1 + i])
+  if (wide) { for (let i = 0; i < length; i++) text += String.fromCharCode(views.u16[slot * 4 + 1 + i]) }
   else for (let i = 0; i < length; i++) text += String.fromCharCode(views.u8[slot * 8 + 2 + i])
   return text
 }
@@ -157,7 +157,7 @@ export const writeInline1 = (
   tagsWord: number,
   payloadWord: number,
   payloadWords: number,
-  value: unknown
+  value: unknown,
 ): boolean => {
   if (typeof value === "number" && payloadWords >= 2) {
     views.f64[payloadWord >> 1] = value
@@ -184,7 +184,7 @@ const writeGeneral = (
   tagsWord: number,
   payloadWord: number,
   payloadWords: number,
-  values: ReadonlyArray<unknown>
+  values: ReadonlyArray<unknown>,
 ): boolean => {
   const count = values.length
   if (count > MAX_INLINE_VALUES) return false
@@ -210,7 +210,7 @@ export const writeInline = (
   tagsWord: number,
   payloadWord: number,
   payloadWords: number,
-  values: ReadonlyArray<unknown>
+  values: ReadonlyArray<unknown>,
 ): boolean => {
   const count = values.length
   if (count > 0 && count <= 3 && payloadWords >= count * 2) {

@@ -15,7 +15,7 @@ import {
   G_TAGS,
   gw,
   payloadOf,
-  type Sched
+  type Sched,
 } from "../scheduler/index.ts"
 import { encode, type SharedBuffers } from "./codec.ts"
 import { readInline, type Views, writeInline, writeInline1 } from "./inline.ts"
@@ -117,7 +117,7 @@ export const putReport = (
   g: number,
   outcome: number,
   values: ReadonlyArray<string | number>,
-  me: number
+  me: number,
 ): void => {
   setOutcome(memory, g, outcome)
   if (putInline(memory, g, values) || putBytes(memory, g, encode(values, "result", noBuffers), me, 0)) return

@@ -2,7 +2,7 @@ import { types } from "node:util"
 
 const iteratorPrototype: object = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]()))
 const asyncIteratorPrototype: object = Object.getPrototypeOf(
-  Object.getPrototypeOf(Object.getPrototypeOf((async function*() {})()))
+  Object.getPrototypeOf(Object.getPrototypeOf((async function* () {})())),
 )
 
 const article = (name: string): string => (/^[AEIOU]/.test(name) ? `an ${name}` : `a ${name}`)

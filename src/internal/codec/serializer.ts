@@ -24,7 +24,7 @@ const native: Format = {
     const deserializer = new V8.Deserializer(bytes)
     deserializer.readHeader()
     return deserializer.readValue()
-  }
+  },
 }
 
 const whole: Format = { serialize: V8.serialize, deserialize: V8.deserialize }

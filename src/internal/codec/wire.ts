@@ -48,6 +48,6 @@ export const put = (container: object, key: string | number, value: unknown): vo
   if (key === "__proto__") {
     Object.defineProperty(container, key, { value, writable: true, enumerable: true, configurable: true })
   } else {
-    (container as Record<string | number, unknown>)[key] = value
+    ;(container as Record<string | number, unknown>)[key] = value
   }
 }

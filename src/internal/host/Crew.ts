@@ -120,7 +120,9 @@ export class Crew implements Machines {
     const left = this.#members.filter((member) => member !== undefined && member.exit === undefined) as Array<Member>
     const tasks = left.map(({ m }) => taskOf(m))
     for (const { handle } of left) handle.terminate()
-    if (left.length > 0) await within(this.#spawner.canTerminate ? TERMINATE_MS : TERMINATE_MS / 10, this.#everyoneGone())
+    if (left.length > 0) {
+      await within(this.#spawner.canTerminate ? TERMINATE_MS : TERMINATE_MS / 10, this.#everyoneGone())
+    }
     return left.flatMap(({ exit, m }, i) =>
       exit === undefined
         ? [new MachineStuck({ machine: m, task: tasks[i], grace: Math.round(performance.now() - started) })]
@@ -152,7 +154,7 @@ export class Crew implements Machines {
         onExit: (exit) => {
           member.exit = exit
           gone(exit)
-        }
+        },
       })
     } catch (error) {
       throw new MachineStartFailed({ machine: m, reason: describe(error) })

@@ -16,7 +16,7 @@ import {
   putReport,
   SUCCEEDED,
   takeInline,
-  UNSENDABLE
+  UNSENDABLE,
 } from "../codec/payload.ts"
 import type { SharedTable } from "../machine/SharedTable.ts"
 import { unpackKey } from "../registry.ts"
@@ -32,10 +32,10 @@ import {
   G_WAITER,
   generationOf,
   gw,
+  hasMail,
   HOST,
   HOST_FREE,
   HOST_HOME,
-  hasMail,
   hostSleeps,
   LOST,
   machineOf,
@@ -50,9 +50,9 @@ import {
   takeHost,
   taskBytes,
   unpark,
-  wakeAll,
   WAITING,
-  wakeWord
+  wakeAll,
+  wakeWord,
 } from "../scheduler/index.ts"
 import { errorOf } from "../taskError.ts"
 import type { Job } from "./Job.ts"
@@ -372,9 +372,7 @@ export class Deliveries {
       const started = stateOf(status) === RUNNING || stateOf(status) === WAITING
       const task = this.#taskOf(g)
       this.#forget(job, index, g)
-      const error = started
-        ? new MachineExited({ task, machine: machineOf(status), reason })
-        : new PoolClosed({ task })
+      const error = started ? new MachineExited({ task, machine: machineOf(status), reason }) : new PoolClosed({ task })
       job.owner.onFailure(index, error)
       this.#after(job)
     }

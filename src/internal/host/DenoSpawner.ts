@@ -38,7 +38,7 @@ interface WithLocks {
     readonly request: (
       name: string,
       options: { readonly ifAvailable: boolean },
-      then: (lock: unknown) => boolean
+      then: (lock: unknown) => boolean,
     ) => Promise<boolean>
   }
 }
@@ -59,7 +59,11 @@ const watchLock = (name: string, onFree: () => void): { readonly hurry: () => vo
   }
   const ask = async () => {
     asking = true
-    freed = await (navigator as unknown as WithLocks).locks.request(name, { ifAvailable: true }, (lock) => lock !== null)
+    freed = await (navigator as unknown as WithLocks).locks.request(
+      name,
+      { ifAvailable: true },
+      (lock) => lock !== null,
+    )
     asking = false
     if (freed) onFree()
     else later()

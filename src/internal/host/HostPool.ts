@@ -4,7 +4,13 @@
  */
 import { encode, Unsendable } from "../codec/codec.ts"
 import { type Memory, memoryOf, putBytes, putInline } from "../codec/payload.ts"
-import { type MachineStartFailed, type MachineStuck, NotSerializable, PayloadTooLarge, PoolClosed } from "../../Errors.ts"
+import {
+  type MachineStartFailed,
+  type MachineStuck,
+  NotSerializable,
+  PayloadTooLarge,
+  PoolClosed,
+} from "../../Errors.ts"
 import { currentMachine } from "../machine/current.ts"
 import type { MachineInit } from "../machine/messages.ts"
 import { SharedTable } from "../machine/SharedTable.ts"
@@ -35,7 +41,7 @@ import {
   wakeEach,
   wakep,
   wantRoom,
-  wantSlots
+  wantSlots,
 } from "../scheduler/index.ts"
 import type { TaskDef } from "../registry.ts"
 import type { CrewOwner, Machines } from "./Crew.ts"
@@ -119,7 +125,7 @@ export class HostPool {
       global: options.global,
       bounded: options.bounded,
       spins: options.spins,
-      startIndex: options.startIndex
+      startIndex: options.startIndex,
     }, backend.allocate)
     formatArena(this.s)
     this.memory = memoryOf(this.s)
@@ -130,7 +136,7 @@ export class HostPool {
       onWantsMore: (job) => void this.#waiting.add(job),
       onIdle: () => this.#settleDown(),
       wait: (seen) => this.#crew.wait(seen),
-      doze: (ms) => this.#crew.doze(ms)
+      doze: (ms) => this.#crew.doze(ms),
     })
     this.#crew = backend.machines(this.s, this.shared, {
       init: (m, p): MachineInit => ({
@@ -140,7 +146,7 @@ export class HostPool {
         loadTimeout: options.loadTimeout,
         nesting: (currentMachine()?.nesting ?? -1) + 1,
         seed: (Math.random() * 2 ** 32) | 1,
-        shared: this.shared.all()
+        shared: this.shared.all(),
       }),
       onShared: ({ buffer, id }, from) => {
         this.shared.add(id, buffer)
@@ -148,7 +154,7 @@ export class HostPool {
       },
       onStray: options.onStray,
       onDeath: (m, p, reason) => this.#deliveries.bury(m, p, reason),
-      onLost: (error) => this.#giveUp(error)
+      onLost: (error) => this.#giveUp(error),
     })
   }
 

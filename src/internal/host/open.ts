@@ -21,19 +21,20 @@ const offender = (): string | undefined => {
 /** A pool's machines as threads. */
 const threads = (options: HostPoolOptions): Backend => ({
   allocate: (bytes) => new SharedArrayBuffer(bytes),
-  machines: (s, _, owner) => new Crew(s, detectSpawner({ resourceLimits: options.resourceLimits }), options.startTimeout, owner)
+  machines: (s, _, owner) =>
+    new Crew(s, detectSpawner({ resourceLimits: options.resourceLimits }), options.startTimeout, owner),
 })
 
 /** A pool's machines simulated in this thread, in an order that the seed decides. */
 export const simulated = (seed: number): Backend => ({
   allocate: (bytes) => new ArrayBuffer(bytes),
-  machines: (s, shared, owner) => new SimulatedMachines(s, shared, owner, seed)
+  machines: (s, shared, owner) => new SimulatedMachines(s, shared, owner, seed),
 })
 
 /** Makes a pool and begins to start its machines; `started` tells how that went. Throws `MissingGuard`. */
 export const openPool = (
   options: HostPoolOptions,
-  backend: Backend = threads(options)
+  backend: Backend = threads(options),
 ): { readonly pool: HostPool; readonly started: Promise<void> } => {
   const module = offender()
   if (module !== undefined) throw new MissingGuard({ module })

@@ -27,7 +27,7 @@ import {
   takeInline,
   THREW,
   TOO_LARGE,
-  UNSENDABLE
+  UNSENDABLE,
 } from "../codec/payload.ts"
 import {
   append,
@@ -58,7 +58,7 @@ import {
   unclaim,
   unpark,
   wakeEach,
-  wakep
+  wakep,
 } from "../scheduler/index.ts"
 import type { TaskDef } from "../registry.ts"
 import { isEffect, ReadyQueue, runFiber, stopFiber } from "./fibers.ts"
@@ -225,7 +225,7 @@ export class MachineRuntime {
     this.#suspend(g, def, (suspended) =>
       settled.then(
         (value) => this.#resume(suspended) && this.succeed(g, value),
-        (error) => this.#resume(suspended) && this.fail(g, error)
+        (error) => this.#resume(suspended) && this.fail(g, error),
       ))
   }
 
@@ -372,7 +372,7 @@ const never = new Int32Array(new SharedArrayBuffer(4))
 /** Why a sync task cannot wait for an async one. */
 export const asyncChild = [
   "its caller, a sync task, waits for it in join()",
-  "it returned a promise, which needs the event loop that a sync task does not give back: make the caller async"
+  "it returned a promise, which needs the event loop that a sync task does not give back: make the caller async",
 ]
 
 export const isThenable = (value: unknown): value is PromiseLike<unknown> => {

@@ -95,7 +95,7 @@ export class Modules {
     return this.known(id) ?? new NotFound(
       module,
       `the module defines no task of that name when a machine imports it; define "${name}" at its top level, ` +
-        "outside any condition"
+        "outside any condition",
     )
   }
 

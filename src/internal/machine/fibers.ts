@@ -47,7 +47,7 @@ export class ReadyQueue implements Scheduler {
 export const runFiber = (
   effect: Effect.Effect<unknown, unknown>,
   scheduler: Scheduler,
-  onExit: (exit: Exit.Exit<unknown, unknown>) => void
+  onExit: (exit: Exit.Exit<unknown, unknown>) => void,
 ): Fiber.RuntimeFiber<unknown, unknown> => {
   const fiber = Runtime.runFork(Runtime.defaultRuntime, effect, { scheduler })
   fiber.addObserver(onExit)

@@ -12,7 +12,7 @@ import {
   pollRunnable,
   STATE,
   STOP,
-  STOPPING
+  STOPPING,
 } from "../scheduler/index.ts"
 import type { MachineRuntime } from "./MachineRuntime.ts"
 

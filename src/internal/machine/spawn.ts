@@ -17,7 +17,7 @@ import {
   putInline,
   putReport,
   SUCCEEDED,
-  takeInline
+  takeInline,
 } from "../codec/payload.ts"
 import { Deadlock, NotSerializable, TaskFailed } from "../../Errors.ts"
 import type { TaskDef } from "../registry.ts"
@@ -46,15 +46,15 @@ import {
   gw,
   hintOf,
   leaveIdle,
-  makeRunnable,
   M_PARK,
+  makeRunnable,
   mw,
   NOTHING,
   P_COUNTERS,
   P_NEXT,
   parkBlocking,
-  pw,
   put,
+  pw,
   release,
   requestCancel,
   STATE,
@@ -65,7 +65,7 @@ import {
   STOPPING,
   TABLE_FULL,
   unclaim,
-  wakep
+  wakep,
 } from "../scheduler/index.ts"
 import { EffectFailed, errorOf } from "../taskError.ts"
 import { isCancelled } from "./cancel.ts"
@@ -100,7 +100,7 @@ export class Child {
     g: number,
     hint: number,
     args: ReadonlyArray<unknown> | undefined,
-    ended: Ended | undefined
+    ended: Ended | undefined,
   ) {
     this.machine = machine
     this.def = def
@@ -213,7 +213,7 @@ const runClaimed = (
   r: MachineRuntime,
   g: number,
   def: TaskDef,
-  plain: ReadonlyArray<unknown> | undefined
+  plain: ReadonlyArray<unknown> | undefined,
 ): Ended => {
   r.s.mem[pw(r.p) + P_COUNTERS + C_INLINED]++
   let args = plain
@@ -340,7 +340,7 @@ const collect = (r: MachineRuntime, g: number, def: TaskDef): Ended => {
 
 const unknownBuffer = [
   "the result refers to shared memory made on another machine, which is announced through the event loop",
-  "a sync task that joins does not give the event loop back: make the buffer in the parent, or the parent async"
+  "a sync task that joins does not give the event loop back: make the buffer in the parent, or the parent async",
 ]
 
 /**
@@ -351,7 +351,7 @@ export const endChildren = (
   r: MachineRuntime,
   parent: number,
   cancel: boolean,
-  until = 0
+  until = 0,
 ): { readonly error: unknown } | undefined => {
   const { s } = r
   const at = gw(s, parent) + G_CHILD

@@ -140,7 +140,9 @@ export function wantRoom(s: Sched): void {
 }
 
 /** Calls `visit` for each used block with its owner. The lock must be held, or the pool be at rest. */
-export function usedBlocks(s: Sched): Array<{ readonly block: number; readonly owner: number; readonly words: number }> {
+export function usedBlocks(
+  s: Sched,
+): Array<{ readonly block: number; readonly owner: number; readonly words: number }> {
   const used = []
   const end = s.arena + s.arenaWords
   for (let block = s.arena; block < end; block += 1 << (s.mem[block] & 0x1f)) {

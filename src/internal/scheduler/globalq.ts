@@ -21,7 +21,7 @@ import {
   Q_TAIL,
   RING,
   RING_MASK,
-  type Sched
+  type Sched,
 } from "./layout.ts"
 import { acquire, unlock } from "./lock.ts"
 import { indexOf, isLive } from "./status.ts"

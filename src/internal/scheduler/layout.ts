@@ -97,7 +97,7 @@ export const COUNTERS = [
   "wakes",
   "globalTakes",
   "spawns",
-  "inlined"
+  "inlined",
 ] as const
 export const C_TICKS = 0
 export const C_STEALS_TRIED = 1
@@ -268,7 +268,7 @@ const regions = (c: Config): Regions => {
     gs,
     arena,
     arenaWords,
-    words: arena + arenaWords
+    words: arena + arenaWords,
   }
 }
 
@@ -292,7 +292,7 @@ const view = (buffer: ArrayBufferLike, r: Regions): Sched => ({
   names: r.names,
   gs: r.gs,
   arena: r.arena,
-  arenaWords: r.arenaWords
+  arenaWords: r.arenaWords,
 })
 
 /**
@@ -338,8 +338,8 @@ export function attach(buffer: ArrayBufferLike): Sched {
       global: mem[QUEUE_MODE] === 1,
       bounded: mem[BOUNDED] === 1,
       spins: mem[SPINS],
-      startIndex: 0
-    })
+      startIndex: 0,
+    }),
   )
 }
 

@@ -26,7 +26,7 @@ import {
   pw,
   RING,
   RING_MASK,
-  type Sched
+  type Sched,
 } from "./layout.ts"
 import { isLive } from "./status.ts"
 

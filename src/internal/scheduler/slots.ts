@@ -12,7 +12,6 @@ import {
   G_HOME,
   G_NEXT,
   gw,
-
   HOST_FREE,
   P_FREE,
   pw,
@@ -20,7 +19,7 @@ import {
   SLOTS_FREE,
   SLOTS_FRESH,
   SLOTS_LOCK,
-  SLOTS_WANTED
+  SLOTS_WANTED,
 } from "./layout.ts"
 import { ringHost } from "./inbox.ts"
 import { acquire, unlock } from "./lock.ts"
@@ -157,4 +156,3 @@ export function inUse(s: Sched): number {
   }
   return n
 }
-

@@ -29,7 +29,7 @@ export function snapshot(s: Sched): {
     ps: Array.from({ length: s.procs }, (_, p) => ({
       machine: Atomics.load(s.mem, pw(p) + P_M),
       queue: length(s, p) || (isEmpty(s, p) ? 0 : 1),
-      counters: counters(s, p)
-    }))
+      counters: counters(s, p),
+    })),
   }
 }

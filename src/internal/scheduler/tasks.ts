@@ -2,15 +2,7 @@
  * The task-name table: small numbers for names, so that a G carries one word. Entries are never changed or removed,
  * and one entry is complete before the count covers it, so reading needs no lock.
  */
-import {
-  MAX_TASKS,
-  NAME_BYTES,
-  type Sched,
-  TASK_WORDS,
-  TASKS_BYTES,
-  TASKS_COUNT,
-  TASKS_LOCK
-} from "./layout.ts"
+import { MAX_TASKS, NAME_BYTES, type Sched, TASK_WORDS, TASKS_BYTES, TASKS_COUNT, TASKS_LOCK } from "./layout.ts"
 import { acquire, unlock } from "./lock.ts"
 
 const OFFSET = 0
