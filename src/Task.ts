@@ -6,7 +6,7 @@
 import { Call } from "./Call.ts"
 import { functionSource } from "./internal/inline/source.ts"
 import { currentMachine } from "./internal/machine/current.ts"
-import { checkpoint as checkCancelled } from "./internal/machine/spawn.ts"
+import { checkpoint as checkCancelled } from "./internal/machine/waiting.ts"
 import { type Child, join as joinChild, spawn as spawnChild } from "./internal/machine/spawn.ts"
 import type { SendableEffect, SendableFunction } from "./Sendable.ts"
 import { defineTask, learn, type TaskDef } from "./internal/registry.ts"

@@ -2,20 +2,18 @@
  * The host's side of a pool: puts calls into shared memory, takes their outcomes out, and closes. No Effect in here;
  * the public modules wrap it.
  */
-import { encode, Unsendable } from "../codec/codec.ts"
-import { type Memory, memoryOf, putBytes, putInline } from "../codec/payload.ts"
+import { type Memory, memoryOf } from "../codec/payload.ts"
 import {
   type MachineStartFailed,
   type MachineStuck,
-  NotSerializable,
-  PayloadTooLarge,
+  type NotSerializable,
+  type PayloadTooLarge,
   PoolClosed,
 } from "../../Errors.ts"
 import { currentMachine } from "../machine/current.ts"
 import type { MachineInit } from "../machine/messages.ts"
 import { SharedTable } from "../machine/SharedTable.ts"
 import {
-  addTask,
   allocate,
   announceCancel,
   append,
@@ -23,31 +21,26 @@ import {
   create,
   formatArena,
   G_PARENT,
-  G_TASK,
   G_WAITER,
   gw,
   HOST,
   HOST_FREE,
   HOST_HOME,
-  largestPayload,
   makeRunnable,
   release,
   type Sched,
   STATE,
   STOPPING,
-  TABLE_BUSY,
-  TABLE_FULL,
   wakeAll,
   wakeEach,
   wakep,
-  wantRoom,
   wantSlots,
 } from "../scheduler/index.ts"
-import type { TaskDef } from "../registry.ts"
 import type { CrewOwner, Machines } from "./Crew.ts"
 import { Deliveries } from "./Deliveries.ts"
-import { type Described, Job, type JobOwner } from "./Job.ts"
+import { Job, type JobOwner } from "./Job.ts"
 import { KeepAlive } from "./keepAlive.ts"
+import { Writer } from "./Writer.ts"
 
 /** Megabytes that a machine's heap may take. */
 export interface ResourceLimits {
@@ -104,7 +97,7 @@ export class HostPool {
   readonly #crew: Machines
   readonly #deliveries: Deliveries
   readonly #keepAlive = new KeepAlive()
-  readonly #ids = new Map<TaskDef, number>()
+  readonly #writer: Writer
   readonly #maxInFlight: number
   /** Jobs with calls to submit, in the order of their arrival; taken from the front. */
   readonly #waiting = new Set<Job>()
@@ -131,6 +124,7 @@ export class HostPool {
     this.memory = memoryOf(this.s)
     this.#maxInFlight = Math.max(1, options.capacity - (options.capacity >>> 2))
     this.shared = new SharedTable(0, (notice) => this.#crew.broadcast(notice, -1))
+    this.#writer = new Writer(this.memory, this.shared)
     this.#deliveries = new Deliveries(this.memory, this.shared, options.capacity, {
       onProgress: () => this.#pump(),
       onWantsMore: (job) => void this.#waiting.add(job),
@@ -206,7 +200,7 @@ export class HostPool {
     if (job.cancelled || job.ended) return
     job.cancelled = true
     this.#waiting.delete(job)
-    this.#dropHeld(job)
+    job.dropHeld()
     if (this.#deliveries.cancelAll(job)) this.#wakeForCancel()
     job.checkEnd()
     this.#settleDown()
@@ -296,62 +290,25 @@ export class HostPool {
     return put
   }
 
-  /** Writes the task and the arguments of a job's next call. */
+  /** Writes a job's next call into record `g`. */
   #fill(job: Job, g: number): Put {
-    let call = job.held
-    if (call === undefined) {
-      try {
-        call = job.owner.describe(job.cursor)
-      } catch (error) {
-        job.owner.onBroken(error)
-        this.cancel(job)
-        return "refused"
-      }
-      job.held = call
+    try {
+      job.held ??= job.owner.describe(job.cursor)
+    } catch (error) {
+      job.owner.onBroken(error)
+      this.cancel(job)
+      return "refused"
     }
-    const id = this.#idOf(call.def)
-    if (id === TABLE_BUSY) return "no room"
-    if (id === TABLE_FULL) {
-      return this.#refuse(job, new PayloadTooLarge({ task: call.def.name, bytes: call.def.key.length, limit: 0 }))
-    }
-    this.s.mem[gw(this.s, g) + G_TASK] = id
-    if (job.heldBytes === undefined && putInline(this.memory, g, call.args)) return this.#taken(job)
-    return this.#fillBytes(job, g, call)
+    const written = this.#writer.write(job, job.held, g, this.#deliveries.inFlight === 0)
+    if (written === "no room") return written
+    job.dropHeld()
+    if (written === "written") return "queued"
+    this.#refuse(job, job.cursor, written)
+    return "refused"
   }
 
-  #fillBytes(job: Job, g: number, call: Described): Put {
-    let bytes = job.heldBytes
-    if (bytes === undefined) {
-      try {
-        bytes = encode(call.args, "args", this.shared)
-      } catch (error) {
-        if (!(error instanceof Unsendable)) throw error
-        const { path, reason } = error
-        return this.#refuse(job, new NotSerializable({ task: call.def.name, path, reason }))
-      }
-      const limit = largestPayload(this.s)
-      if (bytes.length > limit) {
-        return this.#refuse(job, new PayloadTooLarge({ task: call.def.name, bytes: bytes.length, limit }))
-      }
-    }
-    // A quarter of the arena is left to results, so that arguments of queued calls cannot lock them out.
-    const reserve = this.#deliveries.inFlight === 0 ? 0 : this.s.arenaWords >>> 2
-    if (putBytes(this.memory, g, bytes, HOST, reserve)) return this.#taken(job)
-    wantRoom(this.s)
-    if (putBytes(this.memory, g, bytes, HOST, reserve)) return this.#taken(job)
-    job.heldBytes ??= bytes.slice()
-    return "no room"
-  }
-
-  #taken(job: Job): Put {
-    job.held = job.heldBytes = undefined
-    return "queued"
-  }
-
-  #refuse(job: Job, error: NotSerializable | PayloadTooLarge): Put {
-    const index = job.cursor
-    this.#taken(job)
-    // Later, so that no caller is called back while it submits.
+  /** Fails a call that cannot be sent: later, so that no caller is called back while it submits. */
+  #refuse(job: Job, index: number, error: NotSerializable | PayloadTooLarge): void {
     job.inFlight++
     queueMicrotask(() => {
       job.inFlight--
@@ -362,19 +319,6 @@ export class HostPool {
       this.#pump()
       this.#settleDown()
     })
-    return "refused"
-  }
-
-  #dropHeld(job: Job): void {
-    job.held = job.heldBytes = undefined
-  }
-
-  #idOf(def: TaskDef): number {
-    const known = this.#ids.get(def)
-    if (known !== undefined) return known
-    const id = addTask(this.s, new TextEncoder().encode(def.key), HOST)
-    if (id >= 0) this.#ids.set(def, id)
-    return id
   }
 
   /** Makes the batch visible to the machines. False if the queue's lock could not be had: then it stays. */
@@ -404,7 +348,7 @@ export class HostPool {
 
   #refuseRest(job: Job): void {
     this.#waiting.delete(job)
-    this.#dropHeld(job)
+    job.dropHeld()
     while (job.cursor < job.length && !job.cancelled) {
       const index = job.cursor++
       let task = "unknown"

@@ -54,6 +54,11 @@ export class Job {
     return !this.cancelled && this.cursor < this.length && this.inFlight < this.limit
   }
 
+  /** Forgets the call that could not be submitted, or has been. */
+  dropHeld(): void {
+    this.held = this.heldBytes = undefined
+  }
+
   /** Tells the owner of the end, once, when it has come. */
   checkEnd(): void {
     if (this.ended || this.inFlight > 0 || (!this.cancelled && this.cursor < this.length)) return

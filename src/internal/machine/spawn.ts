@@ -25,15 +25,10 @@ import {
   addTask,
   allocate,
   announceCancel,
-  append,
-  askForWake,
   C_INLINED,
   C_SPAWNS,
   CANCEL_EPOCH,
   cancelQueued,
-  claim,
-  DONE,
-  findRunnable,
   FLAG_SYNC,
   G_CHILD,
   G_FLAGS,
@@ -45,37 +40,22 @@ import {
   generationOf,
   gw,
   hintOf,
-  leaveIdle,
-  M_PARK,
   makeRunnable,
-  mw,
-  NOTHING,
   P_COUNTERS,
-  P_NEXT,
-  parkBlocking,
   put,
   pw,
   release,
   requestCancel,
   STATE,
-  stateOf,
   statusOf,
-  STOP,
-  stopLooking,
   STOPPING,
   TABLE_FULL,
-  unclaim,
   wakep,
 } from "../scheduler/index.ts"
 import { EffectFailed, errorOf } from "../taskError.ts"
-import { isCancelled } from "./cancel.ts"
 import { Interrupted } from "./Interrupted.ts"
 import { apply, asyncChild, isThenable, type MachineRuntime } from "./MachineRuntime.ts"
-
-/** How deep joins may run other Gs on one stack before they only wait. */
-const MAX_HELPING = 64
-/** Longest sleep of a joiner in ms, after which it looks whether it is still wanted. */
-const NAP = 100
+import { claimChild, waitFor } from "./waiting.ts"
 
 /** A child's way to end. */
 type Ended = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown }
@@ -200,14 +180,6 @@ export const join = (child: Child): unknown => {
   throw child.ended.error
 }
 
-/** Claims a child that was not started. Its hint goes with it if it is still `next`, as it is for a quick join. */
-const claimChild = (r: MachineRuntime, hint: number): boolean => {
-  if (claim(r.s, hint, r.m) === 0) return false
-  const next = pw(r.p) + P_NEXT
-  if (Atomics.load(r.s.mem, next) === hint) Atomics.compareExchange(r.s.mem, next, hint, 0)
-  return true
-}
-
 /** Runs a child that this machine has claimed, as a function call. Its record is not ended, it is just released. */
 const runClaimed = (
   r: MachineRuntime,
@@ -271,53 +243,6 @@ const toEnded = (r: MachineRuntime, def: TaskDef, value: unknown): Ended => {
 const isPlain = (value: unknown): boolean =>
   typeof value === "number" || value === undefined || value === null || typeof value === "boolean" ||
   typeof value === "string" || typeof value === "bigint"
-
-/**
- * Waits until a child that someone else has claimed has ended: true. False if it was given back and this machine has
- * claimed it. Throws if the parent is not wanted any more; the child is then seen to at the end of the parent.
- */
-const waitFor = (r: MachineRuntime, g: number, hint: number): boolean => {
-  const { m, p, s, t } = r
-  let mayHelp = r.helping < MAX_HELPING
-  try {
-    for (;;) {
-      if (stateOf(statusOf(s, g)) === DONE) return true
-      if (claimChild(r, hint)) return false
-      checkpoint(r)
-      if (mayHelp) {
-        const found = findRunnable(s, t)
-        if (found === STOP) throw new Interrupted()
-        if (found !== NOTHING) {
-          mayHelp = help(r, found)
-          continue
-        }
-      } else {
-        Atomics.store(s.mem, mw(s, m) + M_PARK, 0)
-      }
-      // From here on the child's end is told through the park word, which was cleared before.
-      if (askForWake(s, g)) parkBlocking(s, p, m, NAP)
-      if (mayHelp) leaveIdle(s, t)
-    }
-  } finally {
-    stopLooking(s, t) // it may have been chosen to look for work, and now goes back to its own
-  }
-}
-
-/** Runs another G on top of the waiting one. False if that needs the event loop: then it goes to someone else. */
-const help = (r: MachineRuntime, g: number): boolean => {
-  const { m, s, t } = r
-  if (!r.canRunNow(g)) {
-    t.spill[0] = unclaim(s, g, m)
-    append(s, s.gq, t.spill, 1, m)
-    stopLooking(s, t)
-    wakep(s)
-    return false
-  }
-  r.helping++
-  r.run(g)
-  r.helping--
-  return true
-}
 
 /** Reads how a child on another machine ended. */
 const collect = (r: MachineRuntime, g: number, def: TaskDef): Ended => {
@@ -394,12 +319,4 @@ const cancelChildren = (r: MachineRuntime, parent: number, until: number): void 
     }
   }
   if (running) announceCancel(s)
-}
-
-/** `Task.checkpoint`: throws if the current G or one of its callers is not wanted any more. One load if not. */
-export const checkpoint = (r: MachineRuntime): void => {
-  const epoch = Atomics.load(r.s.mem, CANCEL_EPOCH)
-  if (epoch === r.cleanEpoch) return
-  if (isCancelled(r.s, r.current)) throw new Interrupted()
-  r.cleanEpoch = epoch
 }

@@ -1,0 +1,68 @@
+/** Writes calls into the records of their Gs. */
+import { NotSerializable, PayloadTooLarge } from "../../Errors.ts"
+import { encode, Unsendable } from "../codec/codec.ts"
+import { type Memory, putBytes, putInline } from "../codec/payload.ts"
+import type { SharedTable } from "../machine/SharedTable.ts"
+import type { TaskDef } from "../registry.ts"
+import { addTask, G_TASK, gw, HOST, largestPayload, TABLE_BUSY, TABLE_FULL, wantRoom } from "../scheduler/index.ts"
+import type { Described, Job } from "./Job.ts"
+
+/** How it went: written, to be tried again later, or why the call cannot be sent. */
+export type Written = "written" | "no room" | NotSerializable | PayloadTooLarge
+
+const textEncoder = new TextEncoder()
+
+/** The writer of one pool's host. */
+export class Writer {
+  readonly #memory: Memory
+  readonly #shared: SharedTable
+  readonly #ids = new Map<TaskDef, number>()
+
+  constructor(memory: Memory, shared: SharedTable) {
+    this.#memory = memory
+    this.#shared = shared
+  }
+
+  /** Writes the task and the arguments of a job's next call into record `g`. `alone`: nothing else is in flight. */
+  write(job: Job, call: Described, g: number, alone: boolean): Written {
+    const { s } = this.#memory
+    const id = this.#idOf(call.def)
+    if (id === TABLE_BUSY) return "no room"
+    if (id === TABLE_FULL) {
+      return new PayloadTooLarge({ task: call.def.name, bytes: call.def.key.length, limit: 0 })
+    }
+    s.mem[gw(s, g) + G_TASK] = id
+    if (job.heldBytes === undefined && putInline(this.#memory, g, call.args)) return "written"
+    return this.#writeBytes(job, call, g, alone)
+  }
+
+  #writeBytes(job: Job, { args, def }: Described, g: number, alone: boolean): Written {
+    const { s } = this.#memory
+    let bytes = job.heldBytes
+    if (bytes === undefined) {
+      try {
+        bytes = encode(args, "args", this.#shared)
+      } catch (error) {
+        if (!(error instanceof Unsendable)) throw error
+        return new NotSerializable({ task: def.name, path: error.path, reason: error.reason })
+      }
+      const limit = largestPayload(s)
+      if (bytes.length > limit) return new PayloadTooLarge({ task: def.name, bytes: bytes.length, limit })
+    }
+    // A quarter of the arena is left to results, so that arguments of queued calls cannot lock them out.
+    const reserve = alone ? 0 : s.arenaWords >>> 2
+    if (putBytes(this.#memory, g, bytes, HOST, reserve)) return "written"
+    wantRoom(s)
+    if (putBytes(this.#memory, g, bytes, HOST, reserve)) return "written"
+    job.heldBytes ??= bytes.slice()
+    return "no room"
+  }
+
+  #idOf(def: TaskDef): number {
+    const known = this.#ids.get(def)
+    if (known !== undefined) return known
+    const id = addTask(this.#memory.s, textEncoder.encode(def.key), HOST)
+    if (id >= 0) this.#ids.set(def, id)
+    return id
+  }
+}

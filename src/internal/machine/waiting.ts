@@ -1,0 +1,95 @@
+/**
+ * Waiting for a child in sync code: claim it, or help until another machine has ended it, or sleep.
+ */
+import {
+  append,
+  askForWake,
+  CANCEL_EPOCH,
+  claim,
+  DONE,
+  findRunnable,
+  leaveIdle,
+  M_PARK,
+  mw,
+  NOTHING,
+  P_NEXT,
+  parkBlocking,
+  pw,
+  stateOf,
+  statusOf,
+  STOP,
+  stopLooking,
+  unclaim,
+  wakep,
+} from "../scheduler/index.ts"
+import { isCancelled } from "./cancel.ts"
+import { Interrupted } from "./Interrupted.ts"
+import type { MachineRuntime } from "./MachineRuntime.ts"
+
+/** How deep joins may run other Gs on one stack before they only wait. */
+const MAX_HELPING = 64
+/** Longest sleep of a joiner in ms, after which it looks whether it is still wanted. */
+const NAP = 100
+
+/** Claims a child that was not started. Its hint goes with it if it is still `next`, as it is for a quick join. */
+export const claimChild = (r: MachineRuntime, hint: number): boolean => {
+  if (claim(r.s, hint, r.m) === 0) return false
+  const next = pw(r.p) + P_NEXT
+  if (Atomics.load(r.s.mem, next) === hint) Atomics.compareExchange(r.s.mem, next, hint, 0)
+  return true
+}
+
+/**
+ * Waits until a child that someone else has claimed has ended: true. False if it was given back and this machine has
+ * claimed it. Throws if the parent is not wanted any more; the child is then seen to at the end of the parent.
+ */
+export const waitFor = (r: MachineRuntime, g: number, hint: number): boolean => {
+  const { m, p, s, t } = r
+  let mayHelp = r.helping < MAX_HELPING
+  try {
+    for (;;) {
+      if (stateOf(statusOf(s, g)) === DONE) return true
+      if (claimChild(r, hint)) return false
+      checkpoint(r)
+      if (mayHelp) {
+        const found = findRunnable(s, t)
+        if (found === STOP) throw new Interrupted()
+        if (found !== NOTHING) {
+          mayHelp = help(r, found)
+          continue
+        }
+      } else {
+        Atomics.store(s.mem, mw(s, m) + M_PARK, 0)
+      }
+      // From here on the child's end is told through the park word, which was cleared before.
+      if (askForWake(s, g)) parkBlocking(s, p, m, NAP)
+      if (mayHelp) leaveIdle(s, t)
+    }
+  } finally {
+    stopLooking(s, t) // it may have been chosen to look for work, and now goes back to its own
+  }
+}
+
+/** Runs another G on top of the waiting one. False if that needs the event loop: then it goes to someone else. */
+const help = (r: MachineRuntime, g: number): boolean => {
+  const { m, s, t } = r
+  if (!r.canRunNow(g)) {
+    t.spill[0] = unclaim(s, g, m)
+    append(s, s.gq, t.spill, 1, m)
+    stopLooking(s, t)
+    wakep(s)
+    return false
+  }
+  r.helping++
+  r.run(g)
+  r.helping--
+  return true
+}
+
+/** `Task.checkpoint`: throws if the current G or one of its callers is not wanted any more. One load if not. */
+export const checkpoint = (r: MachineRuntime): void => {
+  const epoch = Atomics.load(r.s.mem, CANCEL_EPOCH)
+  if (epoch === r.cleanEpoch) return
+  if (isCancelled(r.s, r.current)) throw new Interrupted()
+  r.cleanEpoch = epoch
+}
