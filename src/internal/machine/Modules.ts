@@ -23,6 +23,13 @@ export type Loaded = TaskDef | NotFound
 
 const textDecoder = new TextDecoder()
 
+/** What to import for a module's URL. Bun forgets the query of a `file:` URL, but not that of a path. */
+const specifierOf = (module: string): string => {
+  const query = module.indexOf("?")
+  if (query < 0 || !module.startsWith("file:") || !("Bun" in globalThis)) return module
+  return process.getBuiltinModule("node:url").fileURLToPath(module.slice(0, query)) + module.slice(query)
+}
+
 /** The tasks that one machine has met. */
 export class Modules {
   readonly #defs: Array<TaskDef | undefined> = []
@@ -33,6 +40,8 @@ export class Modules {
   readonly importing: Set<string> = new Set()
   /** Those among them that have taken too long: nobody waits for them again. */
   readonly #late = new Set<string>()
+  /** Those whose import failed, though they may have defined tasks before that. */
+  readonly #broken = new Set<string>()
 
   constructor(s: Sched, timeout: number) {
     this.#s = s
@@ -44,9 +53,15 @@ export class Modules {
     const def = this.#defs[id]
     if (def !== undefined) return def
     const key = this.#key(id)
-    const found = lookUp(key) ?? this.#compile(key)
+    const found = this.#defined(key) ?? this.#compile(key)
     if (found !== undefined) this.remember(id, found)
     return found
+  }
+
+  /** A task whose module has been evaluated to its end: before that, what the task uses may not be there. */
+  #defined(key: string): TaskDef | undefined {
+    const def = lookUp(key)
+    return def === undefined || this.importing.has(def.module) || this.#broken.has(def.module) ? undefined : def
   }
 
   /** Pairs a task of this thread with its number. */
@@ -83,9 +98,11 @@ export class Modules {
       timer = setTimeout(() => resolve(tooLate), this.#timeout)
     })
     this.importing.add(module)
-    const imported = import(module).then(() => undefined, (error) => `importing it failed: ${describe(error)}`)
-    imported.then(() => {
+    const imported = import(specifierOf(module)).then(() => undefined, (error) => `importing it failed: ${describe(error)}`)
+    imported.then((problem) => {
       this.importing.delete(module)
+      if (problem === undefined) this.#broken.delete(module)
+      else this.#broken.add(module)
       this.#late.delete(module)
     })
     const problem = await Promise.race([imported, late])
