@@ -1,0 +1,274 @@
+import { describe, expect, it, layer } from "@effect/vitest"
+import { Cause, Effect, Exit, HashMap, Logger, Option } from "effect"
+import { type Call, Deadlock, NotSerializable, Pool, Task, type TaskError, TaskFailed } from "../src/index.ts"
+import { hidden } from "./fixtures/cases/conditional.ts"
+import * as errors from "./fixtures/cases/errors.ts"
+import { unreachable as loadsForEver } from "./fixtures/cases/loadsForEver.ts"
+import { unreachable as neverLoads } from "./fixtures/cases/neverLoads.ts"
+import { unreachable as throwsAtLoad } from "./fixtures/cases/throwsAtLoad.ts"
+import { add, identity, newCells, reached } from "./fixtures/tasks/basic.ts"
+import { NOTHING_LEFT, settledIn } from "./fixtures/tasks/pools.ts"
+import { runScript } from "./support/run.ts"
+
+const { CodedError, KnownError, rejectsWith, returns, throws, valueOf } = errors
+
+const failureOf = <A, E>(exit: Exit.Exit<A, E>): E => {
+  if (Exit.isSuccess(exit)) throw new Error(`it succeeded with ${String(exit.value)}`)
+  return Option.getOrThrowWith(Cause.failureOption(exit.cause), () => new Error(Cause.pretty(exit.cause)))
+}
+
+/** What a call fails with, after which the next call works. */
+const failure = (call: Call<unknown>): Effect.Effect<TaskError, TaskError, Pool> =>
+  Effect.gen(function* () {
+    const error = failureOf(yield* Effect.exit(call))
+    expect(yield* add(20, 3)).toBe(23)
+    return error
+  })
+
+const thrown = (call: Call<unknown>): Effect.Effect<unknown, TaskError, Pool> =>
+  Effect.map(failure(call), (error) => {
+    expect(error).toBeInstanceOf(TaskFailed)
+    return (error as TaskFailed).error
+  })
+
+const logged: Array<string> = []
+const logger = Logger.replace(
+  Logger.defaultLogger,
+  Logger.make(({ annotations, message }) => {
+    logged.push(`${HashMap.size(annotations)} ${JSON.stringify(message)} ${String(message)}`)
+  }),
+)
+
+const forBoth = (what: string, check: (error: unknown) => void) =>
+  Effect.gen(function* () {
+    check(yield* thrown(throws(what)))
+    check(yield* thrown(rejectsWith(what)))
+  })
+
+layer(Pool.layer({ procs: 2, arena: 1 << 20 }), { excludeTestServices: true })(
+  "What a task throws comes back:",
+  (it) => {
+    it.effect("undefined, null, numbers, text and plain objects as they are", () =>
+      Effect.gen(function* () {
+        for (const [what, value] of Object.entries({ undefined: undefined, null: null, "42": 42, text: "just text" })) {
+          yield* forBoth(what, (error) => expect(error).toBe(value))
+        }
+        yield* forBoth("object", (error) => expect(error).toEqual({ reason: ["plain"] }))
+      }))
+
+    it.effect("an error with its name, message, stack, own properties and cause", () =>
+      forBoth("coded", (error) => {
+        if (!(error instanceof Error)) throw new Error("not an error")
+        expect(error).toMatchObject({
+          name: "CodedError",
+          message: "with all",
+          code: "E_CODED",
+          extra: { list: [1, 2] },
+        })
+        expect(error.stack).toContain("errors.ts")
+        expect(error.cause).toBeInstanceOf(TypeError)
+        expect((error.cause as Error).message).toBe("the cause")
+        expect(error).not.toBeInstanceOf(CodedError)
+      }))
+
+    it.effect("an error of a registered class as an instance of it", () =>
+      forBoth("known", (error) => {
+        if (!(error instanceof KnownError)) throw new Error("not of the class")
+        expect([error.message, error.detail, error.shout]).toEqual(["known: of old", "of old", "OF OLD"])
+      }))
+
+    it.effect("an AggregateError with its errors", () =>
+      forBoth("aggregate", (error) => {
+        if (!(error instanceof AggregateError)) throw new Error("not of the class")
+        expect(error.message).toBe("several")
+        expect(error.errors).toHaveLength(3)
+        expect(error.errors[0]).toMatchObject({ message: "one" })
+        expect(error.errors[1]).toBe(2)
+        expect(error.errors[2]).toBeInstanceOf(TypeError)
+      }))
+
+    it.effect("an error that is its own cause", () =>
+      forBoth("cyclic cause", (error) => expect((error as Error).cause).toBe(error)))
+
+    it.effect("an error whose message cannot be read", () =>
+      forBoth("throwing message", (error) => {
+        expect(error).toBeInstanceOf(Error)
+        expect((error as Error).message).toContain("no message for you")
+      }))
+
+    it.effect("an error with a stack of a megabyte", () =>
+      Effect.gen(function* () {
+        // It does not fit this pool; that is told, and nothing hangs.
+        const error = yield* failure(throws("long stack"))
+        expect(["TaskFailed", "PayloadTooLarge"]).toContain(error._tag)
+      }))
+
+    it.effect("an error that holds a function, without it", () =>
+      forBoth("with a function", (error) => {
+        expect(error).toMatchObject({ message: "holds one" })
+        expect(typeof (error as { readonly handler: unknown }).handler).toBe("string")
+      }))
+
+    it.effect("from the bottom of a chain of calls, as each caller's failure", () =>
+      Effect.gen(function* () {
+        let error: unknown = yield* thrown(errors.failsBelow(3))
+        for (let depth = 0; depth < 5 && error instanceof TaskFailed; depth++) error = error.error
+        expect(error).toMatchObject({ name: "CodedError", message: "at the bottom" })
+      }))
+
+    it.effect("from a child that its parent did not join, as the parent's failure", () =>
+      Effect.gen(function* () {
+        expect(yield* thrown(errors.forgets())).toMatchObject({ error: { name: "CodedError" } })
+      }))
+
+    it.effect("from a parent, whose children have ended by then", () =>
+      Effect.gen(function* () {
+        const cells = newCells()
+        expect(yield* thrown(errors.failsWithChildren(cells))).toMatchObject({ message: "the parent" })
+        const ran = cells[0]
+        yield* Pool.forEach([1, 2, 3], (i) => add(i, i))
+        expect(cells[0]).toBe(ran)
+      }))
+
+    it.effect("with no caller to belong to, to nobody but the log", () =>
+      Effect.gen(function* () {
+        const cells = newCells()
+        yield* errors.leavesTimer(cells)
+        yield* errors.leavesRejection()
+        yield* Effect.promise(() => reached(cells, 0, 1))
+        for (let i = 0; i < 50; i++) expect(yield* add(i, 1)).toBe(i + 1)
+      }))
+  },
+)
+
+layer(Pool.layer({ procs: 2, arena: 1 << 18, loadTimeout: 1000 }), { excludeTestServices: true })(
+  "A call that cannot be carried out",
+  (it) => {
+    const places = { function: "list[1].handler", symbol: 'deep.get("key")', getter: "broken" }
+    for (const [what, place] of Object.entries(places)) {
+      it.effect(`names the place of what cannot be sent: ${what}`, () =>
+        Effect.gen(function* () {
+          const arg = yield* failure(identity(valueOf(what)))
+          expect(arg).toMatchObject({ _tag: "NotSerializable", task: "identity", path: `args[0].${place}` })
+          const result = yield* failure(returns(what))
+          expect(result).toMatchObject({ _tag: "NotSerializable", task: "returns", path: `result.${place}` })
+        }))
+    }
+
+    it.effect("names the place of a promise", () =>
+      Effect.gen(function* () {
+        expect(yield* failure(identity(valueOf("promise")))).toMatchObject({ path: "args[0][0].later" })
+        expect(yield* failure(returns("promise"))).toMatchObject({ path: "result[0].later" })
+      }))
+
+    it.effect("throws at the task that spawns it", () =>
+      Effect.gen(function* () {
+        expect(yield* errors.spawnsUnsendable()).toBe(new NotSerializable({ task: "", path: "", reason: "" })._tag)
+      }))
+
+    it.effect("tells the sizes of a payload that is too large", () =>
+      Effect.gen(function* () {
+        for (const call of [identity(valueOf("a megabyte")), returns("a megabyte")]) {
+          const error = yield* failure(call)
+          expect(error).toMatchObject({ _tag: "PayloadTooLarge", task: call.task })
+          if (error._tag !== "PayloadTooLarge") return
+          expect(error.bytes).toBeGreaterThanOrEqual(1 << 20)
+          expect(error.limit).toBeLessThanOrEqual(1 << 18)
+        }
+      }))
+
+    it.effect("names the module that does not exist", () =>
+      Effect.gen(function* () {
+        const url = new URL("./fixtures/cases/missing.ts", import.meta.url).href
+        const missing = Task.make({ url } as ImportMeta, "nowhere", (): number => 1)
+        const error = yield* failure(missing())
+        expect(error).toMatchObject({ _tag: "TaskNotFound", task: "nowhere", module: url })
+        expect(error.message).toContain("missing.ts")
+      }))
+
+    it.effect("names the task that its module does not define", () =>
+      Effect.gen(function* () {
+        const error = yield* failure(hidden())
+        expect(error).toMatchObject({ _tag: "TaskNotFound", task: "hidden" })
+        expect(error.message).toContain("outside any condition")
+      }))
+
+    it.effect("tells why its module does not load", () =>
+      Effect.gen(function* () {
+        // Again and again, although by then the module has defined its task.
+        for (let i = 0; i < 3; i++) {
+          const error = yield* failure(throwsAtLoad())
+          expect(error).toMatchObject({ _tag: "TaskNotFound", task: "unreachable" })
+          expect(error.message).toContain("thrown while loading")
+        }
+      }))
+
+    it.effect("gives up on a module that never finishes loading", () =>
+      Effect.gen(function* () {
+        const error = yield* failure(neverLoads())
+        expect(error).toMatchObject({ _tag: "TaskNotFound", task: "unreachable" })
+        expect(error.message).toContain("has not finished loading after 1000 ms")
+      }))
+
+    it.effect("can be interrupted while its module loads", () =>
+      Effect.gen(function* () {
+        const exit = yield* Effect.exit(Effect.timeoutFail(loadsForEver(), {
+          duration: 50,
+          onTimeout: () => "gave up" as const,
+        }))
+        expect(failureOf(exit)).toBe("gave up")
+        expect(yield* add(1, 2)).toBe(3)
+      }))
+
+    it.effect("is a deadlock if a sync task waits for an async one", () =>
+      Effect.gen(function* () {
+        const error = yield* thrown(errors.joinsPromise())
+        expect(error).toBeInstanceOf(Deadlock)
+        expect((error as Deadlock).task).toBe("promising")
+        expect((error as Deadlock).message).toContain("can never go on")
+      }))
+
+    it.effect("leaves nothing behind", () =>
+      Effect.gen(function* () {
+        expect(yield* settledIn(yield* Pool)).toEqual(NOTHING_LEFT)
+      }))
+  },
+)
+
+describe("Tasks", () => {
+  it("of one name in one module are refused", () => {
+    const meta = { url: "file:///twice.ts" } as ImportMeta
+    Task.make(meta, "twice", () => 1)
+    expect(() => Task.make(meta, "twice", () => 2)).toThrow('two tasks named "twice" in file:///twice.ts')
+    expect(() => Task.make(meta, "", () => 2)).toThrow("has no name")
+    expect(() => Task.make(meta, "three", 3 as never)).toThrow("is not a function")
+    expect(() => Task.make(undefined as never, "four", () => 4)).toThrow("import.meta")
+    expect(() => Task.spawn(add(1, 2))).toThrow("inside a running task")
+  })
+
+  it("are found by whatever URL their module was reached, and if it imports the entry script", async () => {
+    const { code, stderr, stdout } = await runScript(new URL("./fixtures/cases/urls.ts", import.meta.url))
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    expect(stdout.trim().split("\n")).toEqual([
+      "./where.ts true",
+      "./where.ts?v=1 true",
+      "./where.ts?v=2 true",
+      "./whereLink.ts true",
+      "the entry script",
+    ])
+  })
+})
+
+describe("Errors outside any call", () => {
+  it.scopedLive("are logged", () =>
+    Effect.gen(function* () {
+      logged.length = 0
+      const pool = yield* Pool.make({ procs: 1 })
+      const cells = newCells()
+      yield* pool.run(errors.leavesTimer(cells))
+      yield* pool.run(errors.leavesRejection())
+      yield* Effect.promise(() => reached(cells, 0, 1))
+      while (logged.length < 2) yield* Effect.sleep(5)
+      expect(logged.join("\n")).toContain("belongs to no running call")
+    }).pipe(Effect.provide(logger)))
+})
