@@ -175,7 +175,7 @@ export function programFor(model: Model, changes: Changes = {}): Promise<Program
 export function begin(
   model: Model,
   program: Program,
-  sharing?: { readonly readers: Uint8Array; readonly writers: Uint8Array },
+  sharing?: { readonly readers: Uint8Array; readonly writers: Uint8Array } | "all",
 ): { readonly setup: Setup; readonly actors: ReadonlyArray<Actor> } {
   const N = program.native
   const { layout } = N
@@ -200,7 +200,8 @@ export function begin(
     hostWake: layout.HOST_WAKE,
     death: ghosts + GHOSTS.death,
   })
-  if (sharing !== undefined) {
+  if (sharing === "all") world.allShared = true
+  else if (sharing !== undefined) {
     world.readers.set(sharing.readers)
     world.writers.set(sharing.writers)
   }

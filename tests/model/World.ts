@@ -71,6 +71,9 @@ export class World implements Stepper {
   /** Is told of every access, once it was performed. */
   onAccess: ((thread: number, op: number, at: number, before: number, after: number) => void) | undefined
 
+  /** By thread: accesses to words of the scheduler so far. */
+  readonly counts: Array<number> = []
+
   // the thread that runs now
   r: unknown = undefined
   #stack: Array<Frame> = []
@@ -78,6 +81,8 @@ export class World implements Stepper {
   #owned = 0
   #me = 0
   #pending = false
+  /** Accesses and calls since the last shared access. */
+  #local = 0
   #op = 0
   #at = 0
   #a = 0
@@ -100,6 +105,7 @@ export class World implements Stepper {
     const code = this.program.byName.get(name)
     if (code === undefined) throw new Error(`there is no state machine ${name}`)
     this.#me = this.threads.length
+    this.counts[this.#me] = 0
     this.#stack = []
     this.#owned = 0
     this.enter(code.index, args)
@@ -141,6 +147,7 @@ export class World implements Stepper {
     const { mem } = this
     const before = mem[at]
     this.r = before
+    if (at < this.words.ghosts || op === Op.notify) this.counts[this.#me]++
     switch (op) {
       case Op.read:
       case Op.load:
@@ -200,6 +207,7 @@ export class World implements Stepper {
   access(op: number, at: number, a: number, b: number): boolean {
     const { words } = this
     if (!(at >= 0 && at < this.mem.length)) throw new Violation(`access to word ${at}, which is outside of memory`)
+    if (++this.#local > MAX_LOCAL) throw new Violation("a thread runs for ever without a shared access")
     if (op !== Op.wait && op !== Op.notify) {
       if (at >= words.ghosts) {
         this.#perform(op, at, a, b)
@@ -260,8 +268,9 @@ export class World implements Stepper {
     const { codes } = this.program
     const stack = this.#stack
     this.#pending = false
-    for (let n = 0; !this.#pending && stack.length > 0; n++) {
-      if (n > MAX_LOCAL) throw new Violation("a thread runs for ever without a shared access")
+    this.#local = 0
+    while (!this.#pending && stack.length > 0) {
+      if (++this.#local > MAX_LOCAL) throw new Violation("a thread runs for ever without a shared access")
       const frame = stack[stack.length - 1]
       codes[frame[0] as number].step(this, frame)
     }

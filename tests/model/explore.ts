@@ -34,7 +34,8 @@ export interface Sharing {
 export interface Failure {
   readonly message: string
   readonly choices: ReadonlyArray<number>
-  readonly sharing: Sharing
+  /** "all": a choice before each access, whatever its word. */
+  readonly sharing: Sharing | "all"
 }
 
 /** Bounds of an exploration. */
@@ -114,8 +115,12 @@ export class Run {
   deaths = 0
   timeouts = 0
   current = -1
+  /** The last step was a turn of an event loop. */
+  get yielded(): boolean {
+    return this.current < 0
+  }
 
-  constructor(model: Model, program: Program, limits: Limits = {}, sharing?: Sharing) {
+  constructor(model: Model, program: Program, limits: Limits = {}, sharing?: Sharing | "all") {
     this.model = model
     const { actors, setup } = begin(model, program, sharing)
     this.setup = setup
@@ -180,7 +185,8 @@ const warmUp = (model: Model, program: Program, limits: Limits): Sharing => {
         run.take(all[pick])
       }
     } catch (error) {
-      if (!(error instanceof Violation)) throw error
+      // What it found is found again by the exploration.
+      if (!(error instanceof Error)) throw error
     }
   }
   return sharing!
@@ -280,7 +286,8 @@ const search = (run: Run, limits: Limits): Report | undefined => {
       if (seen.size > maxStates) return { states: seen.size, schedules, deepest, failure, cut: true, sharing: world }
     }
   } catch (error) {
-    if (!(error instanceof Violation)) throw error
+    // Broken promises, and whatever else goes wrong in a scheduler that is broken.
+    if (!(error instanceof Error)) throw error
     failure = { message: error.message, choices: [...path], sharing: world }
   }
   if (restartAt !== Infinity && failure === undefined) return undefined

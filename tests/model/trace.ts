@@ -42,8 +42,35 @@ export function shortest(model: Model, program: Program, found: Failure): Failur
   return found
 }
 
+/** The same schedule with a choice before every access, so that it needs nothing else to be run again. */
+export function spelledOut(model: Model, program: Program, failure: Failure): Failure {
+  if (failure.sharing === "all") return failure
+  const run = new Run(model, program, {}, failure.sharing)
+  const { counts } = run.world
+  const choices = run.actors.flatMap(({ machine }, i) =>
+    model.asleep && machine !== undefined ? [] : new Array<number>(counts[i]).fill(i)
+  )
+  try {
+    for (const choice of failure.choices) {
+      const before = counts[choice] ?? 0
+      const access = choice < DIE && !isWait(run, choice)
+      choices.push(choice)
+      run.take(choice)
+      // The first of them was the choice itself, unless that only ended a wait.
+      for (let n = counts[choice] - before - (access ? 1 : 0); n > 0; n--) choices.push(choice)
+    }
+  } catch {
+    // Here it fails: the rest of the step is not needed to tell.
+    for (let n = 0; n < 64; n++) choices.push(failure.choices[failure.choices.length - 1])
+  }
+  return { message: failure.message, choices, sharing: "all" }
+}
+
+const isWait = (run: Run, thread: number): boolean => opNames[run.world.threads[thread].op] === "wait"
+
 /** A failing schedule for people. */
-export function describe(model: Model, program: Program, failure: Failure): string {
+export function describe(model: Model, program: Program, found: Failure): string {
+  const failure = spelledOut(model, program, found)
   const lines: Array<string> = []
   let last = ""
   let run: Run | undefined
@@ -71,6 +98,6 @@ export function describe(model: Model, program: Program, failure: Failure): stri
   return [
     `model ${model.name}: ${message ?? failure.message}`,
     ...lines,
-    `  replay: --model "${model.name}" --replay ${failure.choices.join(",")}`,
+    `  again: npm run check:model -- --model "${model.name}" --replay ${failure.choices.join(",")}`,
   ].join("\n")
 }

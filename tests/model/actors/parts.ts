@@ -130,9 +130,13 @@ export function observer(s: Sim, p: number): void {
   promise(!isEmpty(s, p), `the queue of P${p} looked empty while an entry moved through it`)
 }
 
-/** Makes the queue never empty: each entry pushes the one before from `next` into the ring. */
+/** The queue is never empty: each entry pushes the one before from `next` into the ring, and is taken itself. */
 export function mover(s: Sim, t: SimMachine, hints: ReadonlyArray<number>): void {
-  for (const hint of hints) put(s, t.p, hint, true, t.m, t.spill)
+  for (const hint of hints) {
+    put(s, t.p, hint, true, t.m, t.spill)
+    const next = takeNext(s, t.p)
+    if (next !== 0) take(s, t, next)
+  }
 }
 
 // ---- locks ------------------------------------------------------------------------------------------------------

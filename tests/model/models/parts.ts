@@ -145,6 +145,20 @@ export const partModels: ReadonlyArray<Model> = [
     check: all(locksFree, recordsAddUp, waiterDone),
   }),
   ...withHost({
+    name: "a child that is put back",
+    shows: "who sleeps until a G ends is woken when that may be run by itself",
+    procs: 2,
+    fast: true,
+    machines: (setup) => {
+      const { N, s } = setup
+      const g = N.slots.allocate(s, N.slots.listOf(0), N.slots.homeOf(0), 0)
+      s.mem[N.layout.gw(s, g) + N.layout.G_WAITER] = 1
+      const hint = N.status.makeRunnable(s, g)
+      return [part(setup, 0, "parts.waiter", hint), part(setup, 1, "parts.returner", hint)]
+    },
+    check: all(locksFree, recordsAddUp, waiterDone),
+  }),
+  ...withHost({
     name: "a record's second life",
     shows: "a stale hint starts nothing that was not made",
     procs: 2,

@@ -1,5 +1,5 @@
 /** Models of a whole pool: the host and two or three machines with their schedule loops. */
-import { ASYNC, ENDLESS } from "../actors/machines.ts"
+import { ASYNC, ENDLESS, NEEDS_HELP } from "../actors/machines.ts"
 import { CANCELLED, DELIVERED, IN_FLIGHT } from "../actors/ghosts.ts"
 import { atRest, first, locksFree } from "../check.ts"
 import type { Model, Setup } from "../Model.ts"
@@ -107,6 +107,40 @@ export const poolModels: ReadonlyArray<Model> = [
     asleep: true,
     preemptions: 2,
     fast: true,
+  }),
+  pool({
+    name: "a parent that needs help",
+    shows: "no machine sleeps while a G waits in the queue of a busy one",
+    procs: 2,
+    tasks: [NEEDS_HELP, 0],
+    asleep: true,
+    preemptions: 3,
+    fast: true,
+  }),
+  pool({
+    name: "help that is about to sleep",
+    shows: "a spinner that finds nothing looks at every queue once more before it sleeps",
+    procs: 2,
+    tasks: [0, NEEDS_HELP],
+    asleep: true,
+    preemptions: 3,
+    fast: true,
+  }),
+  pool({
+    name: "needspinning",
+    shows: "a machine that goes to sleep without having looked everywhere is told of work that came meanwhile",
+    procs: 2,
+    tasks: [NEEDS_HELP],
+    preemptions: 3,
+    fast: true,
+  }),
+  pool({
+    name: "two parents that need help",
+    shows: "one machine in three helps both of the others",
+    procs: 3,
+    tasks: [NEEDS_HELP, NEEDS_HELP],
+    asleep: true,
+    preemptions: 2,
   }),
   pool({
     name: "nested joins",

@@ -1,5 +1,5 @@
 /** Models of the run queues. */
-import { EXPECTED, IN_FLIGHT } from "../actors/ghosts.ts"
+import { EXPECTED, IN_FLIGHT, RAN, TAKEN } from "../actors/ghosts.ts"
 import { first, locksFree, recordsAddUp } from "../check.ts"
 import type { Actor, Model, Setup } from "../Model.ts"
 import { accountedFor, calls, part, queued, strict, watcher } from "./setup.ts"
@@ -32,6 +32,17 @@ const queues = ({ machines, ...options }: Options): ReadonlyArray<Model> => {
     check,
   }
   return [alive, dying]
+}
+
+/** A ring that has been used: all its slots hold the entry of a G that runs. */
+const wornRing = ({ N, ghosts, s }: Setup, p: number, hint: number): void => {
+  for (let i = 0; i < N.layout.RING; i++) {
+    N.runq.put(s, p, hint, false, p, new Int32Array(4))
+    N.runq.get(s, p)
+  }
+  const g = N.status.claim(s, hint, p)
+  s.mem[ghosts + RAN + g] = 1
+  s.mem[ghosts + TAKEN + g] = 1
 }
 
 const ring = (startIndex: number): Omit<Options, "name"> => ({
@@ -115,7 +126,8 @@ export const queueModels: ReadonlyArray<Model> = [
     procs: 3,
     preemptions: 3,
     machines: (setup) => {
-      const hints = calls(setup, 4)
+      const hints = calls(setup, 5)
+      wornRing(setup, 1, hints.pop()!)
       queued(setup, hints.slice(0, 2))
       return [
         part(setup, 0, "parts.appender", hints.slice(2)),
@@ -131,10 +143,10 @@ export const queueModels: ReadonlyArray<Model> = [
     capacity: 3,
     fast: true,
     machines: (setup) => {
-      // Room for 8: the third G's entry is repeated, as joins leave them; the first two were cancelled.
+      // Room for 8. The oldest entry is the only one of its G; the others were cancelled, and are there repeatedly.
       const { N, s } = setup
       const hints = calls(setup, 3)
-      queued(setup, [hints[0], hints[2], hints[1], hints[2], hints[0], hints[2], hints[1]])
+      queued(setup, [hints[2], hints[0], hints[1], hints[0], hints[1], hints[0], hints[1]])
       for (const g of [1, 2]) {
         N.status.cancelQueued(s, g, 0)
         N.slots.release(s, N.layout.HOST_FREE, N.slots.HOST_HOME, g, N.layout.HOST)

@@ -55,6 +55,7 @@ export const accountedFor = ({ N, ghosts, s, world }: Setup): string | undefined
   }
   for (const q of s.bounded ? [s.gq, s.rq] : [s.gq]) {
     const head = s.mem[q + layout.Q_HEAD]
+    if (N.globalq.sizeOf(s, q) > s.queueMask + 1) return "the head of a queue passed its tail"
     for (let i = 0; i < N.globalq.sizeOf(s, q); i++) add(s.mem[q + layout.Q_SLOTS + ((head + i) & s.queueMask)])
   }
   for (let p = 0; p < s.procs; p++) {
