@@ -4,7 +4,8 @@
 import { compile, type Program } from "./compile.ts"
 import { constant } from "./values.ts"
 import type { Changes } from "./modules.ts"
-import { READY, World } from "./World.ts"
+import { READY } from "./Thread.ts"
+import { World } from "./World.ts"
 
 /** A thread of a model: a function of the actors with its arguments; a machine can die. */
 export interface Actor {

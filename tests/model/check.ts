@@ -1,6 +1,6 @@
 /** What must hold when everything has come to rest. */
 import { GHOSTS, type Setup } from "./Model.ts"
-import { BLOCKED, DEAD, FINISHED } from "./World.ts"
+import { BLOCKED, DEAD, FINISHED } from "./Thread.ts"
 import { DELIVERED, EXPECTED, IN_FLIGHT, ORPHANS } from "./actors/ghosts.ts"
 
 /** Problems found, or undefined. */

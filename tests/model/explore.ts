@@ -7,7 +7,8 @@
 import type { Program } from "./compile.ts"
 import { Op } from "./ops.ts"
 import { type Actor, begin, type Model, type Setup } from "./Model.ts"
-import { BLOCKED, DEAD, FINISHED, READY, type Thread, Violation, type World } from "./World.ts"
+import { BLOCKED, DEAD, FINISHED, READY, type Thread } from "./Thread.ts"
+import { Violation, type World } from "./World.ts"
 
 export const DIE = 16
 export const TIME_OUT = 32

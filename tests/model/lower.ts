@@ -50,17 +50,17 @@ export class Lowering {
   }
 
   #goto(to: Block): void {
-    if (this.#block.end === undefined) this.#block.end = { kind: "goto", to: to.id }
+    this.#block.end ??= { kind: "goto", to: to.id }
   }
 
   #return(value: string): void {
-    if (this.#block.end === undefined) this.#block.end = { kind: "return", value }
+    this.#block.end ??= { kind: "return", value }
   }
 
   /** Cuts here: the machine goes on in a new block with the result of `end`. */
   #cut(end: (next: number) => Block["end"]): string {
     const next = this.#newBlock()
-    if (this.#block.end === undefined) this.#block.end = end(next.id)
+    this.#block.end ??= end(next.id)
     this.#block = next
     return this.#temp("T.r")
   }
@@ -91,9 +91,7 @@ export class Lowering {
   #statement(node: Node): void {
     switch (node.type) {
       case "BlockStatement":
-        return this.#within(() => {
-          for (const statement of node.body) this.#statement(statement)
-        })
+        return this.#within(() => node.body.forEach((statement: Node) => this.#statement(statement)))
       case "VariableDeclaration":
         for (const { id, init } of node.declarations) {
           const value = init === null ? "undefined" : this.#value(init)
@@ -202,7 +200,7 @@ export class Lowering {
       }
     }
     const value = this.#value(test)
-    if (this.#block.end === undefined) this.#block.end = { kind: "branch", test: value, yes: yes.id, no: no.id }
+    this.#block.end ??= { kind: "branch", test: value, yes: yes.id, no: no.id }
   }
 
   // ---- expressions --------------------------------------------------------------------------------------------

@@ -72,13 +72,17 @@ const checkModel = async (model: Model): Promise<Line> => {
   }
 }
 
-const checkMutation = async ({ name, patches }: (typeof mutations)[number]): Promise<Line> => {
+const checkMutation = async ({ likely, name, patches }: (typeof mutations)[number]): Promise<Line> => {
   let states = 0
   const caught = (model: Model, message: string): Line => (
     { text: `| ${name} | ${model.name} | ${message} |`, ok: true, states, schedules: 0, races: [] }
   )
+  const likeliest = [
+    ...models.filter((model) => likely.test(model.name)),
+    ...models.filter(({ name }) => !likely.test(name)),
+  ]
   for (const limit of MUTANT_STATES) {
-    for (const model of models) {
+    for (const model of likeliest) {
       const program = await programFor(model, { patches })
       const report = explore(model, program, { maxStates: limit })
       states += report.states
@@ -112,6 +116,7 @@ const inParallel = async (indices: ReadonlyArray<number>, onLine: (line: Line) =
 }
 
 const work = (run: (index: number) => Promise<Line>): void => {
+  process.on("disconnect", () => process.exit(1))
   process.on("message", async (index: number | "end") => {
     if (index === "end") return process.exit(0)
     process.send!(await run(index))

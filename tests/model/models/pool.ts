@@ -3,7 +3,7 @@ import { ASYNC, ENDLESS, NEEDS_HELP } from "../actors/machines.ts"
 import { CANCELLED, DELIVERED, IN_FLIGHT } from "../actors/ghosts.ts"
 import { atRest, first, locksFree } from "../check.ts"
 import type { Model, Setup } from "../Model.ts"
-import { FINISHED } from "../World.ts"
+import { FINISHED } from "../Thread.ts"
 import { machine, replacement } from "./setup.ts"
 
 interface Options extends Partial<Omit<Model, "actors">> {

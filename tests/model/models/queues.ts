@@ -137,6 +137,19 @@ export const queueModels: ReadonlyArray<Model> = [
     },
   }),
   ...queues({
+    name: "batch into a full ring",
+    shows: "a batch from the global queue takes no more than there is room for",
+    procs: 2,
+    capacity: 8,
+    fast: true,
+    machines: (setup) => {
+      const hints = calls(setup, 7)
+      for (const hint of hints.slice(0, 4)) setup.N.runq.put(setup.s, 1, hint, false, 1, new Int32Array(4))
+      queued(setup, hints.slice(4))
+      return [part(setup, 0, "parts.thief", 1, false, 1), part(setup, 1, "parts.taker", 1)]
+    },
+  }),
+  ...queues({
     name: "compaction",
     shows: "a queue full of stale entries makes room and keeps the live ones",
     procs: 2,
