@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import process from "node:process"
 import { exec } from "./lib/exec.mjs"
+import { compileForNode } from "./lib/compile.mjs"
 import { install } from "./lib/install.mjs"
 import { root, selectRuntimes, takeOption, vitestCommand } from "./lib/runtimes.mjs"
 
@@ -41,6 +42,7 @@ const lines = []
 try {
   for (const runtime of chosen) {
     console.log(`\n── ${runtime} ──`)
+    if (runtime === "node") compileForNode()
     const output = join(dir, `${runtime}.json`)
     const [command, commandArgs] = vitestCommand(runtime, [
       "--reporter=default",
@@ -48,7 +50,7 @@ try {
       `--outputFile.json=${output}`,
       ...args,
     ])
-    const code = await exec(command, commandArgs, { cwd: root, env: { RUNON_RUNTIME: runtime }, timeout })
+    const code = await exec(command, commandArgs, { cwd: root, env: { RUNON_RUNTIME: runtime, ...(runtime === "node" ? { RUNON_COMPILED: "1" } : {}) }, timeout })
     const counts = count(readReport(output))
     let note = ""
     if (counts.failed === 0 && code !== 0) {

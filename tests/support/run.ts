@@ -27,6 +27,7 @@ export interface RunResult {
 const commandLine = (script: string, denoFlags: ReadonlyArray<string>): ReadonlyArray<string> => {
   switch (currentRuntime) {
     case "node":
+      if (!script.endsWith(".ts")) return [script]
       // By its address, so that it is found from any working directory. (Vitest has no import.meta.resolve.)
       return ["--import", pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href, script]
     case "deno":
