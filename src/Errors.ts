@@ -24,8 +24,14 @@ const TaskFailedBase: TaggedBase<"TaskFailed"> = Data.TaggedError("TaskFailed") 
  */
 export class TaskFailed extends TaskFailedBase<{ readonly task: string; readonly error: unknown }> {
   override get message(): string {
-    const { error } = this
-    return `task "${this.task}" failed: ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`
+    // A failure that passed through many callers is told once, from where it began: with all of them the text would
+    // grow with each, and for a thousand with the square of that.
+    let origin: TaskFailed = this
+    while (origin.error instanceof TaskFailed && origin.error !== this) origin = origin.error
+    const { error } = origin
+    const through = origin === this ? "" : ` in "${origin.task}"`
+    const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+    return `task "${this.task}" failed${through}: ${what}`
   }
 }
 

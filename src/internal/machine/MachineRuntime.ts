@@ -100,6 +100,8 @@ export class MachineRuntime {
   current = 0
   /** How many Gs are being run by joins below the current one. */
   helping = 0
+  /** How many calls stand on the stack within one another. */
+  depth = 0
   /** The cancellation epoch at which the current chain of callers was found to be wanted. */
   cleanEpoch = -1
   /** Gs in progress here that need the event loop. */

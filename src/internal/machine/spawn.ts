@@ -54,6 +54,7 @@ import {
 } from "../scheduler/index.ts"
 import { EffectFailed, errorOf } from "../taskError.ts"
 import { Interrupted } from "./Interrupted.ts"
+import { ensureRoom, SHALLOW } from "./stack.ts"
 import { apply, asyncChild, isThenable, type MachineRuntime } from "./MachineRuntime.ts"
 import { claimChild, waitFor } from "./waiting.ts"
 
@@ -96,6 +97,7 @@ export class Child {
 export const spawn = (r: MachineRuntime, def: TaskDef, args: ReadonlyArray<unknown>): Child => {
   const { m, memory, s } = r
   const parent = r.current
+  if (r.depth > SHALLOW) ensureRoom()
   if (parent === 0) {
     throw new Error(`Task.spawn of "${def.name}" outside the sync part of a task: spawn before the first await`)
   }
@@ -168,6 +170,7 @@ export const join = (child: Child): unknown => {
     if (r.current !== child.parent) {
       throw new Error(`task "${child.def.name}" can only be joined by the task that spawned it, before that ends`)
     }
+    if (r.depth > SHALLOW) ensureRoom()
     const { g } = child
     child.ended = claimChild(r, child.hint) || !waitFor(r, g, child.hint)
       ? runClaimed(r, g, child.def, child.args)
@@ -207,18 +210,29 @@ const callNested = (r: MachineRuntime, g: number, def: TaskDef, args: ReadonlyAr
   const outer = r.current
   const children = r.s.mem[gw(r.s, g) + G_CHILD]
   r.current = g
+  r.depth++
   let ended: Ended
   try {
     ended = toEnded(r, def, apply(def, args))
   } catch (error) {
-    ended = { ok: false, error: error instanceof Interrupted ? error : new TaskFailed({ task: def.name, error }) }
+    // Nothing may be thrown from here: the record would stay claimed. An error takes more stack than `ensureRoom` saw.
+    try {
+      ended = { ok: false, error: error instanceof Interrupted ? error : new TaskFailed({ task: def.name, error }) }
+    } catch (full) {
+      ended = { ok: false, error: full }
+    }
   }
   if (r.s.mem[gw(r.s, g) + G_CHILD] !== children) {
     const childError = endChildren(r, g, !ended.ok, children)
     if (ended.ok && childError !== undefined) {
-      ended = { ok: false, error: new TaskFailed({ task: def.name, error: childError.error }) }
+      try {
+        ended = { ok: false, error: new TaskFailed({ task: def.name, error: childError.error }) }
+      } catch (full) {
+        ended = { ok: false, error: full }
+      }
     }
   }
+  r.depth--
   r.current = outer
   return ended
 }
