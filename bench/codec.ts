@@ -95,6 +95,7 @@ const twice = { n: 1 }
 const cycle: Record<string, unknown> = {}
 cycle.self = cycle
 const same = isDeepStrictEqual
+// deno-lint-ignore no-explicit-any -- each check knows the shape of what comes back
 const fidelity: ReadonlyArray<readonly [name: string, values: Array<unknown>, keeps: (back: any) => boolean]> = [
   ["-0", [-0], ([x]) => Object.is(x, -0)],
   ["undefined / missing", [{ a: undefined }], ([x]) => "a" in x && x.a === undefined],

@@ -50,7 +50,11 @@ try {
       `--outputFile.json=${output}`,
       ...args,
     ])
-    const code = await exec(command, commandArgs, { cwd: root, env: { RUNON_RUNTIME: runtime, ...(runtime === "node" ? { RUNON_COMPILED: "1" } : {}) }, timeout })
+    const code = await exec(command, commandArgs, {
+      cwd: root,
+      env: { RUNON_RUNTIME: runtime, ...(runtime === "node" ? { RUNON_COMPILED: "1" } : {}) },
+      timeout,
+    })
     const counts = count(readReport(output))
     let note = ""
     if (counts.failed === 0 && code !== 0) {

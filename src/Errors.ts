@@ -24,15 +24,22 @@ const TaskFailedBase: TaggedBase<"TaskFailed"> = Data.TaggedError("TaskFailed") 
  */
 export class TaskFailed extends TaskFailedBase<{ readonly task: string; readonly error: unknown }> {
   override get message(): string {
-    // A failure that passed through many callers is told once, from where it began: with all of them the text would
-    // grow with each, and for a thousand with the square of that.
-    let origin: TaskFailed = this
-    while (origin.error instanceof TaskFailed && origin.error !== this) origin = origin.error
+    const origin = originOf(this)
     const { error } = origin
     const through = origin === this ? "" : ` in "${origin.task}"`
     const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
     return `task "${this.task}" failed${through}: ${what}`
   }
+}
+
+/**
+ * Where a failure began that passed through many callers. Its message is told once, from there: with all of them the
+ * text would grow with each, and for a thousand with the square of that.
+ */
+const originOf = (failure: TaskFailed): TaskFailed => {
+  let origin = failure
+  while (origin.error instanceof TaskFailed && origin.error !== failure) origin = origin.error
+  return origin
 }
 
 const MachineExitedBase: TaggedBase<"MachineExited"> = Data.TaggedError("MachineExited") as TaggedBase<"MachineExited">

@@ -9,14 +9,14 @@ import {
   encodeFailure,
   type SharedBuffers,
   sharedIds,
-  Unsendable
+  Unsendable,
 } from "../src/internal/codec/codec.ts"
 import { readInline, readInline1, type Views, writeInline, writeInline1 } from "../src/internal/codec/inline.ts"
 
 const buffers: Array<SharedArrayBuffer> = []
 const shared: SharedBuffers = {
   idOf: (buffer) => buffers.includes(buffer) ? buffers.indexOf(buffer) : buffers.push(buffer) - 1,
-  byId: (id) => buffers[id]
+  byId: (id) => buffers[id],
 }
 
 // The receiver decodes a copy of its own.
@@ -45,7 +45,7 @@ describe("inline payload", () => {
       i32: new Int32Array(buffer),
       f64: new Float64Array(buffer),
       u8: new Uint8Array(buffer),
-      u16: new Uint16Array(buffer)
+      u16: new Uint16Array(buffer),
     }
   }
   const views = makeViews()
@@ -60,7 +60,7 @@ describe("inline payload", () => {
     FastCheck.string({ unit: "binary", maxLength: 6 }),
     FastCheck.string({ unit: "binary", minLength: 7, maxLength: 16 }),
     FastCheck.constantFrom("ÿ\0 longer than eight", "wide \ud800€ and lone \udfff"),
-    FastCheck.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
+    FastCheck.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
   )
 
   it("gives back what was written, bit for bit", () => {
@@ -72,7 +72,7 @@ describe("inline payload", () => {
           values.forEach((value, i) => expect(Object.is(back[i], value)).toBe(true))
         }
       }),
-      { numRuns: 2000 }
+      { numRuns: 2000 },
     )
   })
 
@@ -82,7 +82,7 @@ describe("inline payload", () => {
         expect(writeInline1(views, TAGS, PAYLOAD, WORDS, value)).toBe(true)
         expect(Object.is(readInline1(views, TAGS, PAYLOAD), value)).toBe(true)
         expect(Object.is(readInline(views, TAGS, PAYLOAD)[0], value)).toBe(true)
-      })
+      }),
     )
   })
 
@@ -106,7 +106,7 @@ describe("inline payload", () => {
         [-(2n ** 63n) - 1n],
         [{}],
         [() => 1],
-        [Symbol.iterator]
+        [Symbol.iterator],
       ]
     ) expect(trip(values)).toBe(undefined)
     expect(writeInline(views, TAGS, PAYLOAD, 2, [1, 2])).toBe(false)
@@ -122,7 +122,7 @@ describe("inline payload", () => {
         guarded.i32.forEach((word, i) => {
           if (i !== TAGS && (i < PAYLOAD || i >= PAYLOAD + WORDS)) expect(word).toBe(0x55555555)
         })
-      })
+      }),
     )
   })
 })
@@ -138,7 +138,7 @@ describe("codec", () => {
       withSparseArray: true,
       withTypedArray: true,
       withNullPrototype: true,
-      withUnicodeString: true
+      withUnicodeString: true,
     })
     FastCheck.assert(
       FastCheck.property(value, (x) => {
@@ -147,7 +147,7 @@ describe("codec", () => {
         expect(FastCheck.stringify(back)).toBe(FastCheck.stringify(expected))
         expect(back).toStrictEqual(expected)
       }),
-      { numRuns: 2000 }
+      { numRuns: 2000 },
     )
   })
 
@@ -156,13 +156,13 @@ describe("codec", () => {
       FastCheck.property(FastCheck.jsonValue(), (x) => {
         expect(roundTrip(x)).toStrictEqual(structuredClone(x))
       }),
-      { numRuns: 1000 }
+      { numRuns: 1000 },
     )
   })
 
   it("keeps what JSON would lose", () => {
     const match = /b/.exec("abc")!
-    const named = JSON.parse("{\"__proto__\":{\"a\":1},\"b\":2}")
+    const named = JSON.parse('{"__proto__":{"a":1},"b":2}')
     const odd = [-0, NaN, Infinity, undefined, { a: undefined }, [undefined], [, 1, ,], "\ud800", 2n ** 200n]
     for (const x of [...odd, match, named]) {
       expect(roundTrip(x)).toStrictEqual(structuredClone(x))
@@ -239,7 +239,7 @@ describe("codec", () => {
       one,
       list: [view, new DataView(two, 4, 2)],
       map: new Map<unknown, unknown>([["v", view], [two, "key"]]),
-      set: new Set([1 as unknown, one, 2])
+      set: new Set([1 as unknown, one, 2]),
     }
     const bytes = encode([value], "args", shared).slice()
     expect([...sharedIds(bytes)].sort()).toEqual([shared.idOf(one), shared.idOf(two)].sort())
@@ -271,10 +271,14 @@ describe("codec", () => {
       },
       get b() {
         return encode(["y".repeat(100)], "args", shared).length
-      }
+      },
     }
     expect(roundTrip(value)).toEqual({ a: new Error("inner"), b: 104 })
-    expect(roundTrip({ get b() { return encode([new Date(0)], "args", shared).length > 0 } })).toEqual({ b: true })
+    expect(roundTrip({
+      get b() {
+        return encode([new Date(0)], "args", shared).length > 0
+      },
+    })).toEqual({ b: true })
   })
 })
 
@@ -283,16 +287,16 @@ describe("what cannot be sent", () => {
     const f = () => 1
     expect(refused(() => encode([{ handlers: { onClick: f } }], "args", shared))).toMatchObject({
       path: "args[0].handlers.onClick",
-      reason: "functions cannot be sent"
+      reason: "functions cannot be sent",
     })
-    expect(refused(() => encode([1, new Map([["key", f]])], "args", shared)).path).toBe("args[1].get(\"key\")")
+    expect(refused(() => encode([1, new Map([["key", f]])], "args", shared)).path).toBe('args[1].get("key")')
     expect(refusedResult({ cache: new WeakMap() })).toMatchObject({
       path: "result.cache",
-      reason: "a WeakMap cannot be copied"
+      reason: "a WeakMap cannot be copied",
     })
     expect(refusedResult(f).path).toBe("result")
     expect(refusedResult([1, [Symbol.iterator]]).path).toBe("result[1][0]")
-    expect(refusedResult({ "odd key": f }).path).toBe("result[\"odd key\"]")
+    expect(refusedResult({ "odd key": f }).path).toBe('result["odd key"]')
     expect(refusedResult(new Map([[f, 1]])).path).toBe("result.keys()[0]")
     expect(refusedResult(new Set([1, f])).path).toBe("result.values()[1]")
     expect(refusedResult(Object.assign(new Error("x"), { f })).path).toBe("result.f")
@@ -310,11 +314,11 @@ describe("what cannot be sent", () => {
         new URL("http://localhost"),
         new AbortController().signal,
         [][Symbol.iterator](),
-        (function*() {})(),
-        (async function*() {})(),
+        (function* () {})(),
+        (async function* () {})(),
         new Intl.NumberFormat(),
         Object(Symbol.iterator),
-        new WebAssembly.Memory({ initial: 1 })
+        new WebAssembly.Memory({ initial: 1 }),
       ]
     ) expect(refusedResult({ value }).path).toBe("result.value")
     port1.close()
@@ -322,9 +326,19 @@ describe("what cannot be sent", () => {
   })
 
   it("includes getters and traps that throw, and detached buffers", () => {
-    const thrown = refusedResult({ deep: [{ get x() { throw new Error("no") } }] })
+    const thrown = refusedResult({
+      deep: [{
+        get x() {
+          throw new Error("no")
+        },
+      }],
+    })
     expect(thrown).toMatchObject({ path: "result.deep[0].x", reason: "reading it threw Error: no" })
-    const proxy = new Proxy({}, { ownKeys: () => { throw undefined } })
+    const proxy = new Proxy({}, {
+      ownKeys: () => {
+        throw undefined
+      },
+    })
     expect(refusedResult([proxy])).toMatchObject({ path: "result[0]", reason: "reading it threw undefined" })
     const { proxy: revoked, revoke } = Proxy.revocable({}, {})
     revoke()
@@ -474,20 +488,29 @@ describe("failures", () => {
     const error = Object.assign(new Error("x"), {
       f: () => 1,
       n: 1,
-      nested: { p: Promise.resolve(), ok: true }
+      nested: { p: Promise.resolve(), ok: true },
     })
-    Object.defineProperty(error, "bad", { enumerable: true, get: () => { throw new TypeError("bad getter") } })
+    Object.defineProperty(error, "bad", {
+      enumerable: true,
+      get: () => {
+        throw new TypeError("bad getter")
+      },
+    })
     expect(failTrip(Object.freeze(error))).toMatchObject({
       message: "x",
       f: "[functions cannot be sent]",
       n: 1,
       nested: { p: expect.stringContaining("promise"), ok: true },
-      bad: "[reading it threw TypeError: bad getter]"
+      bad: "[reading it threw TypeError: bad getter]",
     })
   })
 
   it("survive getters that throw", () => {
-    const error = Object.defineProperty(new TypeError("x"), "message", { get: () => { throw new Error("no message") } })
+    const error = Object.defineProperty(new TypeError("x"), "message", {
+      get: () => {
+        throw new Error("no message")
+      },
+    })
     const back = failTrip(error) as Error
     expect(back).toBeInstanceOf(TypeError)
     expect(back.message).toContain("no message")
@@ -500,7 +523,11 @@ describe("failures", () => {
   })
 
   it("survive proxies that throw at every touch", () => {
-    const traps = new Proxy({}, { get: () => () => { throw new Error("trap") } })
+    const traps = new Proxy({}, {
+      get: () => () => {
+        throw new Error("trap")
+      },
+    })
     expect(typeof failTrip(new Proxy({}, traps))).toBe("string")
     expect(typeof failTrip(new Proxy(new Error("x"), traps))).toBe("string")
     expect(typeof failTrip(new Proxy(() => 1, traps))).toBe("string")

@@ -1,3 +1,4 @@
+// deno-lint-ignore-file require-await no-explicit-any ban-types no-unused-vars -- they are what is tested
 import type * as DateTime from "effect/DateTime"
 import type * as Option from "effect/Option"
 import { describe, expectTypeOf, it } from "vitest"
@@ -60,17 +61,21 @@ describe("Sendable", () => {
     expectTypeOf(make(async (x: Tree): Promise<Tree> => x)).toEqualTypeOf<Made<[x: Tree], Promise<Tree>>>()
     expectTypeOf(make(async (x: number) => ({ x })).result).toEqualTypeOf<{ x: number }>()
     expectTypeOf(make((a: unknown, b: any): unknown => [a, b]).args).toEqualTypeOf<[a: unknown, b: any]>()
-    expectTypeOf(make((): never => {
-      throw 1
-    }).result).toEqualTypeOf<never>()
+    expectTypeOf(
+      make((): never => {
+        throw 1
+      }).result,
+    ).toEqualTypeOf<never>()
     expectTypeOf(make((x: number = 1, y: "a" | "b" = "a") => x + y).args).toEqualTypeOf<
       [x?: number | undefined, y?: "a" | "b" | undefined]
     >()
     expectTypeOf(make(<T>(x: T): T => x).args).toEqualTypeOf<[x: unknown]>()
-    expectTypeOf(make(function*(n: number): Generator<unknown, string, unknown> {
-      yield n
-      return "done"
-    }).args).toEqualTypeOf<[n: number]>()
+    expectTypeOf(
+      make(function* (n: number): Generator<unknown, string, unknown> {
+        yield n
+        return "done"
+      }).args,
+    ).toEqualTypeOf<[n: number]>()
   })
 
   it("accepts data of every shape", () => {
@@ -140,7 +145,7 @@ describe("Sendable", () => {
     // @ts-expect-error -- a promise inside the result
     make(() => ({ later: Promise.resolve(1) }))
     // @ts-expect-error -- a generator's
-    make(function*() {
+    make(function* () {
       yield 1
       return () => 1
     })

@@ -98,7 +98,10 @@ export class Modules {
       timer = setTimeout(() => resolve(tooLate), this.#timeout)
     })
     this.importing.add(module)
-    const imported = import(specifierOf(module)).then(() => undefined, (error) => `importing it failed: ${describe(error)}`)
+    const imported = import(specifierOf(module)).then(
+      () => undefined,
+      (error) => `importing it failed: ${describe(error)}`,
+    )
     imported.then((problem) => {
       this.importing.delete(module)
       if (problem === undefined) this.#broken.delete(module)
