@@ -32,13 +32,16 @@ export class TaskFailed extends TaskFailedBase<{ readonly task: string; readonly
   }
 }
 
+const MAX_CALLERS = 100_000
+
 /**
  * Where a failure began that passed through many callers. Its message is told once, from there: with all of them the
  * text would grow with each, and for a thousand with the square of that.
  */
 const originOf = (failure: TaskFailed): TaskFailed => {
   let origin = failure
-  while (origin.error instanceof TaskFailed && origin.error !== failure) origin = origin.error
+  // Bounded, since errors can be made to lead round in a circle.
+  for (let i = 0; i < MAX_CALLERS && origin.error instanceof TaskFailed; i++) origin = origin.error
   return origin
 }
 

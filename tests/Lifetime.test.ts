@@ -186,4 +186,14 @@ describe("No thread is left", () => {
         expect(leftIn(pool), `seed ${seed}`).toMatchObject({ inFlight: 0 })
       }
     })))
+
+  it.live("after many pools in a row, which leave memory as it was", () =>
+    leavesNothing(Effect.gen(function* () {
+      const open = used({ procs: 1 }, () => Pool.forEach([1, 2, 3], (i) => add(i, i)))
+      const rounds = times(100)
+      for (let i = 0; i < rounds; i++) yield* open
+      const middle = process.memoryUsage().rss
+      for (let i = 0; i < rounds; i++) yield* open
+      expect((process.memoryUsage().rss - middle) / 2 ** 20).toBeLessThan(100)
+    })), 120_000)
 })

@@ -36,7 +36,7 @@ export interface Model {
   readonly timeouts?: number
   /** Most preemptions in one schedule; none: every schedule. */
   readonly preemptions?: number
-  /** Machines sleep at the start. Otherwise all threads begin together. */
+  /** Machines with a schedule loop sleep at the start. Otherwise all threads begin together. */
   readonly asleep?: boolean
   /** Also run by the fast test suite. */
   readonly fast?: boolean
@@ -215,8 +215,8 @@ export function begin(
   const actors = model.actors(setup)
   for (const { args, run } of actors) world.spawn(run, args)
   if (model.asleep) {
-    actors.forEach(({ machine }, i) => {
-      while (machine !== undefined && world.threads[i].state === READY) world.step(i)
+    actors.forEach(({ run }, i) => {
+      while (run === "machines.runMachine" && world.threads[i].state === READY) world.step(i)
     })
   }
   world.sharingChanged = false

@@ -47,8 +47,8 @@ export function spelledOut(model: Model, program: Program, failure: Failure): Fa
   if (failure.sharing === "all") return failure
   const run = new Run(model, program, {}, failure.sharing)
   const { counts } = run.world
-  const choices = run.actors.flatMap(({ machine }, i) =>
-    model.asleep && machine !== undefined ? [] : new Array<number>(counts[i]).fill(i)
+  const choices = run.actors.flatMap(({ run: name }, i) =>
+    model.asleep && name === "machines.runMachine" ? [] : new Array<number>(counts[i]).fill(i)
   )
   try {
     for (const choice of failure.choices) {

@@ -32,6 +32,8 @@ export const STARTED = 5
 export const CANCELLED = 6
 /** The G that waits on a machine's event loop, by machine. */
 export const SUSPENDED = 8
+/** How many Gs must have been started before that one goes on, by machine. */
+export const LONG = 24
 /** Free for each model's own use. */
 export const MODEL = 16
 /** 1: nobody dies, so nothing may be found twice. */

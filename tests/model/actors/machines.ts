@@ -45,12 +45,14 @@ import {
   unpark,
   wakep,
 } from "../../../src/internal/scheduler/index.ts"
-import { MODEL, promise, RAN, REPLACE, type Sim, type SimMachine, STARTED, SUSPENDED } from "./ghosts.ts"
+import { LONG, MODEL, promise, RAN, REPLACE, type Sim, type SimMachine, STARTED, SUSPENDED } from "./ghosts.ts"
 
 /** Tasks: spawns as many children as the last digit says and joins them; they do what is left of the number. */
 const DIGIT = 10
 /** A task that suspends once. A join cannot run it. */
 export const ASYNC = 1000
+/** A task that suspends until two Gs were started in all. */
+export const ASYNC_LONG = 1001
 /** A task that spawns a child and does not end before that was started by another machine. */
 export const NEEDS_HELP = 3000
 /** A task that ends when it is asked to. */
@@ -68,7 +70,7 @@ export function runMachine(s: Sim, t: SimMachine): void {
     if (g === STOP) return
     if (g !== NOTHING) {
       run(s, t, g)
-    } else if (s.mem[s.ghosts + SUSPENDED + t.m] === 0) {
+    } else if (s.mem[s.ghosts + SUSPENDED + t.m] === 0 || s.mem[s.ghosts + LONG + t.m] > s.mem[s.ghosts + STARTED]) {
       parkBlocking(s, t.p, t.m, PARK_MS)
       leaveIdle(s, t)
     } else {
@@ -98,6 +100,10 @@ export function started(s: Sim, g: number): void {
   s.mem[s.ghosts + RAN + g]++
   s.mem[s.ghosts + STARTED]++
   Atomics.notify(s.mem, s.ghosts + RAN + g)
+  for (let m = 0; m < s.procs; m++) {
+    // Here an event on the event loop is told like a call from another machine.
+    if (s.mem[s.ghosts + LONG + m] > 0 && s.mem[s.ghosts + SUSPENDED + m] !== 0) unpark(s, m)
+  }
   promise(s.mem[s.ghosts + RAN + g] === 1, `G${g} was started twice`)
 }
 
@@ -110,7 +116,9 @@ export function run(s: Sim, t: SimMachine, g: number): void {
     promise(!s.bounded || t.roots === 1, `machine ${t.m} of a bounded pool has ${t.roots} roots in progress`)
   }
   const task = s.mem[G + G_TASK]
-  if (task === ASYNC) {
+  if (task === ASYNC || task === ASYNC_LONG) {
+    // So many Gs must have been started before it goes on.
+    s.mem[s.ghosts + LONG + t.m] = task === ASYNC ? 0 : 2
     setWaiting(s, g, t.m)
     s.mem[s.ghosts + SUSPENDED + t.m] = g
     return
@@ -133,6 +141,7 @@ export function run(s: Sim, t: SimMachine, g: number): void {
 function resume(s: Sim, t: SimMachine): void {
   const g = s.mem[s.ghosts + SUSPENDED + t.m]
   s.mem[s.ghosts + SUSPENDED + t.m] = 0
+  s.mem[s.ghosts + LONG + t.m] = 0
   promise(setRunning(s, g, t.m), `G${g} was taken from machine ${t.m} while it was suspended there`)
   end(s, t, g)
 }

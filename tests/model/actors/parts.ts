@@ -41,10 +41,11 @@ import {
   unclaim,
   unlock,
   unpark,
+  wakep,
 } from "./scheduler.ts"
 import { EXPECTED, IN_FLIGHT, MODEL, promise, RAN, type Sim, type SimMachine, STRICT, TAKEN } from "./ghosts.ts"
 import { watch } from "./host.ts"
-import { end, started } from "./machines.ts"
+import { end, runMachine, started } from "./machines.ts"
 
 // ---- queues -----------------------------------------------------------------------------------------------------
 
@@ -137,6 +138,12 @@ export function mover(s: Sim, t: SimMachine, hints: ReadonlyArray<number>): void
     const next = takeNext(s, t.p)
     if (next !== 0) take(s, t, next)
   }
+}
+
+/** Wakes somebody, and goes on as a machine. */
+export function waker(s: Sim, t: SimMachine): void {
+  wakep(s)
+  runMachine(s, t)
 }
 
 // ---- locks ------------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 /** Models of a whole pool: the host and two or three machines with their schedule loops. */
-import { ASYNC, ENDLESS, NEEDS_HELP } from "../actors/machines.ts"
+import { ASYNC, ASYNC_LONG, ENDLESS, NEEDS_HELP } from "../actors/machines.ts"
 import { CANCELLED, DELIVERED, IN_FLIGHT } from "../actors/ghosts.ts"
 import { atRest, first, locksFree } from "../check.ts"
 import type { Model, Setup } from "../Model.ts"
@@ -132,6 +132,52 @@ export const poolModels: ReadonlyArray<Model> = [
     procs: 2,
     tasks: [NEEDS_HELP],
     preemptions: 3,
+    fast: true,
+  }),
+  pool({
+    name: "help from a machine that wakes by itself",
+    shows: "a waker that comes too late for one machine looks for another",
+    procs: 2,
+    tasks: [NEEDS_HELP],
+    asleep: true,
+    timeouts: 1,
+    preemptions: 3,
+    fast: true,
+  }),
+  pool({
+    name: "bounded, with a suspended root",
+    shows: "a root wakes more than the machine that may not take it",
+    procs: 2,
+    bounded: true,
+    tasks: [ASYNC_LONG, 0],
+    asleep: true,
+    preemptions: 2,
+    fast: true,
+  }),
+  {
+    name: "death of a waker",
+    shows: "a spinning bit that a dead waker left misleads nobody",
+    procs: 2,
+    asleep: true,
+    deaths: 1,
+    preemptions: 2,
+    fast: true,
+    actors: (setup) => [
+      { name: "M0", run: "parts.waker", args: [setup.s, setup.machine(0)], machine: 0 },
+      // Only the waker dies: this is about what it leaves behind.
+      { name: "M1", run: "machines.runMachine", args: [setup.s, setup.machine(1)] },
+      { name: "host", run: "host.submitEach", args: [setup.s, [NEEDS_HELP]] },
+      replacement(setup),
+    ],
+    check: atRest([0, 1, undefined, undefined], allTold(1)),
+  },
+  pool({
+    name: "bounded, from the start",
+    shows: "a machine that may take a root looks for one after it announced itself",
+    procs: 2,
+    bounded: true,
+    tasks: [0, 0],
+    preemptions: 2,
     fast: true,
   }),
   pool({
