@@ -7,7 +7,7 @@
 export const SHALLOW = 200
 
 /** More than the machinery between two calls of the user's functions needs. */
-const FRAMES = 500
+const FRAMES = 3000
 
 const use = (frames: number): number => frames === 0 ? 0 : 1 + use(frames - 1)
 
