@@ -217,7 +217,7 @@ const callNested = (r: MachineRuntime, g: number, def: TaskDef, args: ReadonlyAr
   } catch (error) {
     // Nothing may be thrown from here: the record would stay claimed. An error takes more stack than `ensureRoom` saw.
     try {
-      ended = { ok: false, error: error instanceof Interrupted ? error : new TaskFailed({ task: def.name, error }) }
+      ended = { ok: false, error: error instanceof Interrupted ? error : failureOf(def, error) }
     } catch (full) {
       ended = { ok: false, error: full }
     }
@@ -226,7 +226,7 @@ const callNested = (r: MachineRuntime, g: number, def: TaskDef, args: ReadonlyAr
     const childError = endChildren(r, g, !ended.ok, children)
     if (ended.ok && childError !== undefined) {
       try {
-        ended = { ok: false, error: new TaskFailed({ task: def.name, error: childError.error }) }
+        ended = { ok: false, error: failureOf(def, childError.error) }
       } catch (full) {
         ended = { ok: false, error: full }
       }
@@ -235,6 +235,19 @@ const callNested = (r: MachineRuntime, g: number, def: TaskDef, args: ReadonlyAr
   r.depth--
   r.current = outer
   return ended
+}
+
+/** Callers that an error tells of which passes through them. */
+const MAX_TOLD = 16
+
+/** What a task failed with, as its caller sees it. An error that passed through many callers already passes as it is. */
+const failureOf = (def: TaskDef, error: unknown): unknown => {
+  let inner = error
+  for (let told = 0; inner instanceof TaskFailed; told++) {
+    if (told === MAX_TOLD) return error
+    inner = inner.error
+  }
+  return new TaskFailed({ task: def.name, error })
 }
 
 /** A returned value as the parent gets it: a copy, as if it had crossed threads. */
@@ -274,7 +287,8 @@ const collect = (r: MachineRuntime, g: number, def: TaskDef): Ended => {
   if (outcome === SUCCEEDED) return { ok: true, value: values[0] }
   if (outcome === INTERRUPTED) return { ok: false, error: new Interrupted() }
   const failure = errorOf(def.name, outcome, values)
-  return { ok: false, error: failure instanceof EffectFailed ? Cause.squash(failure.cause) : failure }
+  if (failure instanceof EffectFailed) return { ok: false, error: Cause.squash(failure.cause) }
+  return { ok: false, error: failure instanceof TaskFailed ? failureOf(def, failure.error) : failure }
 }
 
 const unknownBuffer = [
