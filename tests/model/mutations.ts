@@ -190,10 +190,6 @@ const status = [
     "Atomics.store(s.mem, at, pack(generation, m, RUNNING))\n  return g",
   ]),
   mutation("claim takes a running G", "status.ts", ["if (stateOf(status) !== RUNNABLE || hintOf", "if (hintOf"]),
-  mutation("records keep their generation", "status.ts", [
-    "(generation + 1) & 0xffff, 0, FREE)",
-    "generation, 0, FREE)",
-  ]),
   mutation("finish is a load and a store", "status.ts", [
     "if (Atomics.compareExchange(s.mem, at, status, done) === status) {",
     "if (Atomics.store(s.mem, at, done) === done) {",
@@ -222,7 +218,6 @@ const status = [
     "if (Atomics.compareExchange(s.mem, at, status, pack(generation, 0, RUNNABLE)) !== status) continue",
     "Atomics.store(s.mem, at, pack(generation, 0, RUNNABLE))",
   ]),
-  mutation("going on with a G does not say so", "status.ts", ["return move(s, g, m, WAITING, RUNNING)", "return true"]),
   mutation("unpark does not notify", "status.ts", [
     "if (Atomics.exchange(s.mem, at, 1) === 0) Atomics.notify(s.mem, at)",
     "Atomics.exchange(s.mem, at, 1)",

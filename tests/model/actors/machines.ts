@@ -55,6 +55,8 @@ export const ASYNC = 1000
 export const ASYNC_LONG = 1001
 /** A task that spawns a child and does not end before that was started by another machine. */
 export const NEEDS_HELP = 3000
+/** A task that holds its machine until two Gs were started in all. */
+export const NEEDS_PEER = 3001
 /** A task that ends when it is asked to. */
 export const ENDLESS = 2000
 
@@ -100,6 +102,7 @@ export function started(s: Sim, g: number): void {
   s.mem[s.ghosts + RAN + g]++
   s.mem[s.ghosts + STARTED]++
   Atomics.notify(s.mem, s.ghosts + RAN + g)
+  if (s.mem[s.ghosts + STARTED] === 2) Atomics.notify(s.mem, s.ghosts + STARTED)
   for (let m = 0; m < s.procs; m++) {
     // Here an event on the event loop is told like a call from another machine.
     if (s.mem[s.ghosts + LONG + m] > 0 && s.mem[s.ghosts + SUSPENDED + m] !== 0) unpark(s, m)
@@ -125,6 +128,8 @@ export function run(s: Sim, t: SimMachine, g: number): void {
   }
   if (task === ENDLESS) {
     while (!isCancelled(s, g)) Atomics.wait(s.mem, s.ghosts + MODEL, -1)
+  } else if (task === NEEDS_PEER) {
+    while (s.mem[s.ghosts + STARTED] < 2) Atomics.wait(s.mem, s.ghosts + STARTED, 1)
   } else if (task === NEEDS_HELP) {
     const child = spawn(s, t, g, 0)
     const ran = s.ghosts + RAN + (child & 0x3fffff)

@@ -20,6 +20,7 @@ import {
   homeOf,
   HOST,
   isEmpty,
+  leaveIdle,
   listOf,
   LOST,
   M_PARK,
@@ -140,9 +141,14 @@ export function mover(s: Sim, t: SimMachine, hints: ReadonlyArray<number>): void
   }
 }
 
-/** Wakes somebody, and goes on as a machine. */
-export function waker(s: Sim, t: SimMachine): void {
+/** Only wakes somebody. */
+export function waker(s: Sim): void {
   wakep(s)
+}
+
+/** A machine that wakes up by itself at the start. */
+export function sleeper(s: Sim, t: SimMachine): void {
+  leaveIdle(s, t)
   runMachine(s, t)
 }
 

@@ -1,10 +1,10 @@
 /** Models of a whole pool: the host and two or three machines with their schedule loops. */
-import { ASYNC, ASYNC_LONG, ENDLESS, NEEDS_HELP } from "../actors/machines.ts"
+import { ASYNC, ASYNC_LONG, ENDLESS, NEEDS_HELP, NEEDS_PEER } from "../actors/machines.ts"
 import { CANCELLED, DELIVERED, IN_FLIGHT } from "../actors/ghosts.ts"
 import { atRest, first, locksFree } from "../check.ts"
 import type { Model, Setup } from "../Model.ts"
-import { FINISHED } from "../Thread.ts"
-import { machine, replacement } from "./setup.ts"
+import { DEAD, FINISHED } from "../Thread.ts"
+import { calls, machine, queued, replacement, watcher } from "./setup.ts"
 
 interface Options extends Partial<Omit<Model, "actors">> {
   readonly name: string
@@ -89,6 +89,15 @@ export const poolModels: ReadonlyArray<Model> = [
     fast: true,
   }),
   pool({
+    name: "one shared queue, two calls that must meet",
+    shows: "no machine sleeps beside a call while another is held up",
+    procs: 2,
+    global: true,
+    tasks: [NEEDS_PEER, 0],
+    preemptions: 2,
+    fast: true,
+  }),
+  pool({
     name: "bounded",
     shows: "at most one root in progress per machine, and every root wakes who may take it",
     procs: 2,
@@ -158,18 +167,26 @@ export const poolModels: ReadonlyArray<Model> = [
     name: "death of a waker",
     shows: "a spinning bit that a dead waker left misleads nobody",
     procs: 2,
-    asleep: true,
     deaths: 1,
     preemptions: 2,
     fast: true,
-    actors: (setup) => [
-      { name: "M0", run: "parts.waker", args: [setup.s, setup.machine(0)], machine: 0 },
-      // Only the waker dies: this is about what it leaves behind.
-      { name: "M1", run: "machines.runMachine", args: [setup.s, setup.machine(1)] },
-      { name: "host", run: "host.submitEach", args: [setup.s, [NEEDS_HELP]] },
-      replacement(setup),
-    ],
-    check: atRest([0, 1, undefined, undefined], allTold(1)),
+    actors: (setup) => {
+      const { N, s } = setup
+      const [hint] = calls(setup, 1)
+      s.mem[N.layout.gw(s, 1) + N.layout.G_TASK] = NEEDS_HELP
+      queued(setup, [hint])
+      N.idle.announceIdle(s, 1)
+      return [
+        { name: "M0", run: "parts.waker", args: [s], machine: 0 },
+        // Only the waker dies: this is about what it leaves behind.
+        { name: "M1", run: "parts.sleeper", args: [s, setup.machine(1)] },
+        watcher(setup),
+        replacement(setup),
+      ]
+    },
+    // While it lives P0 has no machine, and nobody helps.
+    check: (setup) =>
+      setup.world.threads[0].state === DEAD ? atRest([0, 1, undefined, undefined], allTold(1))(setup) : undefined,
   },
   pool({
     name: "bounded, from the start",
@@ -275,5 +292,18 @@ export const poolModels: ReadonlyArray<Model> = [
     asleep: true,
     deaths: 1,
     preemptions: 1,
+  }),
+  pool({
+    name: "death in a bounded pool with a suspended root",
+    shows: "a root that the dead had in hand goes to who may take a root",
+    procs: 2,
+    bounded: true,
+    tasks: [ASYNC_LONG, 0],
+    host: "submitAll",
+    asleep: true,
+    deaths: 1,
+    preemptions: 1,
+    // If the suspended one dies the other may never see two.
+    check: (setup) => locksFree(setup),
   }),
 ]
