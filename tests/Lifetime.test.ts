@@ -190,7 +190,7 @@ describe("No thread is left", () => {
   it.live("after many pools in a row, which leave memory as it was", () =>
     leavesNothing(Effect.gen(function* () {
       const open = used({ procs: 1 }, () => Pool.forEach([1, 2, 3], (i) => add(i, i)))
-      const rounds = times(100)
+      const rounds = times(50)
       for (let i = 0; i < rounds; i++) yield* open
       const middle = process.memoryUsage().rss
       for (let i = 0; i < rounds; i++) yield* open
