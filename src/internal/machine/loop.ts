@@ -39,10 +39,11 @@ export const runLoop = async (r: MachineRuntime): Promise<void> => {
   let ticks = 0
   let turned = performance.now()
   for (;;) {
+    // Before it looks at anything: who tells it of news afterwards sets the word again.
+    if (r.loading > 0) Atomics.store(s.mem, mw(s, m) + M_PARK, 0)
     r.endCancelled()
     if (r.loading > 0) {
       // What it would take now would most likely wait for the same module, while other machines could run it.
-      Atomics.store(s.mem, mw(s, m) + M_PARK, 0)
       if (Atomics.load(s.mem, STATE) === STOPPING) return
       await sleep()
       continue

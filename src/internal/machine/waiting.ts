@@ -48,6 +48,8 @@ export const waitFor = (r: MachineRuntime, g: number, hint: number): boolean => 
   let mayHelp = r.helping < MAX_HELPING
   try {
     for (;;) {
+      // Before it looks at anything: who tells it of news afterwards sets the word again. (To help is to look too.)
+      if (!mayHelp) Atomics.store(s.mem, mw(s, m) + M_PARK, 0)
       if (stateOf(statusOf(s, g)) === DONE) return true
       if (claimChild(r, hint)) return false
       checkpoint(r)
@@ -58,8 +60,6 @@ export const waitFor = (r: MachineRuntime, g: number, hint: number): boolean => 
           mayHelp = help(r, found)
           continue
         }
-      } else {
-        Atomics.store(s.mem, mw(s, m) + M_PARK, 0)
       }
       // From here on the child's end is told through the park word, which was cleared before.
       if (askForWake(s, g)) parkBlocking(s, p, m, NAP)
