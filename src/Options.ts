@@ -34,7 +34,7 @@ export interface PoolOptions {
   readonly capacity?: number | undefined
   /**
    * Bytes reserved for arguments and results that do not fit a record, 4 KiB to 1 GiB, rounded up to a power of two.
-   * Default 256 MiB. Only what is used takes memory. A full arena holds submitters back.
+   * Default 64 MiB. Only what is used takes memory. A full arena holds submitters back.
    */
   readonly arena?: number | undefined
   /** Longest time for a machine to become ready when it starts. Default 30 seconds. */
@@ -59,7 +59,7 @@ export interface PoolOptions {
 const SPINS = 400
 
 const DEFAULT_CAPACITY = 65_536
-const DEFAULT_ARENA = 256 * 1024 * 1024
+const DEFAULT_ARENA = 64 * 1024 * 1024
 
 const whole = (option: string, value: unknown, min: number, max: number): Effect.Effect<number, InvalidOptions> =>
   typeof value === "number" && Number.isInteger(value) && value >= min && value <= max

@@ -83,6 +83,9 @@ interface Suspended {
   stopping: boolean
 }
 
+/** No cancellation epoch: it counts up from 0, and would have to pass 2^32 to get here. */
+const NEVER = -1
+
 /** One per thread. Its fields are used by the loop, by spawn and join, and by nobody else. */
 export class MachineRuntime {
   readonly s: Sched
@@ -249,6 +252,10 @@ export class MachineRuntime {
     this.#suspended.add(suspended)
     this.pending++
     start(suspended)
+    // It may have been cancelled before it was suspended here, when it was counted as seen already.
+    if (!isCancelled(this.s, g)) return
+    this.#seenEpoch = NEVER
+    this.poke()
   }
 
   /** False if the G was ended meanwhile. */
