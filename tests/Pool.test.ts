@@ -182,6 +182,18 @@ describe("A pool", () => {
         yield* unspoiled
       }))
 
+    it.effect("ends a call that is interrupted while the memory it refers to is under way", () =>
+      Effect.gen(function* () {
+        for (let i = 0; i < 300; i++) {
+          // A new buffer each time, which the machines learn of by a message that races with the call.
+          const fiber = yield* Effect.fork(gatedAsync(newCells(), i))
+          for (let turns = i % 7; turns > 0; turns--) yield* Effect.yieldNow()
+          if (i % 3 > 0) yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+          expect(Exit.isInterrupted(yield* Fiber.interrupt(fiber))).toBe(true)
+        }
+        yield* unspoiled
+      }))
+
     it.effect("lets others go on beside a call that waits", () =>
       Effect.gen(function* () {
         const cells = newCells()

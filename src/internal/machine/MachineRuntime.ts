@@ -251,11 +251,12 @@ export class MachineRuntime {
     setWaiting(this.s, g, this.m)
     this.#suspended.add(suspended)
     this.pending++
+    // It may have been cancelled before it came here, at an epoch that was looked at already.
+    if (isCancelled(this.s, g)) {
+      this.#seenEpoch = NEVER
+      this.poke()
+    }
     start(suspended)
-    // It may have been cancelled before it was suspended here, when it was counted as seen already.
-    if (!isCancelled(this.s, g)) return
-    this.#seenEpoch = NEVER
-    this.poke()
   }
 
   /** False if the G was ended meanwhile. */
