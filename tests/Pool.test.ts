@@ -1,8 +1,9 @@
 import { describe, expect, it, layer } from "@effect/vitest"
 import { Cause, Deferred, Effect, Either, Exit, Fiber, Option } from "effect"
 import { type Call, Pool, type PoolService, type TaskError } from "../src/index.ts"
+import { hostOf } from "../src/internal/poolHost.ts"
 import * as tasks from "./fixtures/tasks/basic.ts"
-import { NOTHING_LEFT, settledIn } from "./fixtures/tasks/pools.ts"
+import { NOTHING_LEFT, rawPool, settledIn } from "./fixtures/tasks/pools.ts"
 
 const { add, counted, ENDED, fails, gated, gatedAsync, identity, later, meet, MOST, newCells, open, reached } = tasks
 const { rejects, STARTED, untilCancelled } = tasks
@@ -256,5 +257,25 @@ describe("After its scope has closed, a pool", () => {
       expect(outcomes.slice(1).map((o) => Either.isLeft(o) && o.left._tag)).toEqual(range(10).map(() => "PoolClosed"))
       expect(cells[ENDED]).toBe(1)
       expect(yield* pool.stats).toMatchObject({ inFlight: 0, records: 0 })
+    }))
+
+  it.live("has told the caller of a batch with a limit, none of whose calls had started", () =>
+    Effect.gen(function* () {
+      for (let i = 0; i < 3; i++) {
+        const fiber = yield* Effect.scoped(Effect.gen(function* () {
+          const pool = yield* rawPool({ procs: 1 })
+          const calls = range(3).map((i) => add(i, i))
+          const run = Pool.all(calls, { concurrency: 1, mode: "either" }).pipe(Effect.provideService(Pool, pool))
+          // Both at once: the machine sleeps, and takes longer to wake up than that.
+          const fiber = Effect.runFork(run)
+          void hostOf(pool).close()
+          return fiber
+        }))
+        const outcomes = yield* Fiber.join(fiber)
+        expect(outcomes.map((o) => Either.isLeft(o) ? o.left._tag : "ran").slice(1)).toEqual([
+          "PoolClosed",
+          "PoolClosed",
+        ])
+      }
     }))
 })

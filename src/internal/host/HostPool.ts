@@ -222,8 +222,10 @@ export class HostPool {
     const began = performance.now()
     this.#keepAlive.hold()
     Atomics.store(this.s.mem, STATE, CLOSING)
-    for (const job of [...this.#waiting]) this.#refuseRest(job)
+    this.#refuseWaiting()
     if (this.#deliveries.closeQueued()) this.#wakeForCancel()
+    // A batch that had reached its limit has come back for more when its queued calls were ended.
+    this.#refuseWaiting()
     await this.#deliveries.whenEmpty(grace)
     this.#crew.stopping()
     Atomics.store(this.s.mem, STATE, STOPPING)
@@ -231,6 +233,7 @@ export class HostPool {
     const left = Math.max(grace - (performance.now() - began), Math.min(grace, MIN_GRACE_MS))
     const stuck = await this.#crew.ended(left, (m) => this.#deliveries.taskOn(m))
     this.#deliveries.abandon("the pool was closed while it ran")
+    this.#refuseWaiting()
     clearTimeout(this.#retry)
     this.#keepAlive.dispose()
     return stuck
@@ -346,6 +349,10 @@ export class HostPool {
     wakeAll(this.s)
   }
 
+  #refuseWaiting(): void {
+    for (const job of [...this.#waiting]) this.#refuseRest(job)
+  }
+
   #refuseRest(job: Job): void {
     this.#waiting.delete(job)
     job.dropHeld()
@@ -367,7 +374,7 @@ export class HostPool {
   /** No machine is left: what waits will never run. */
   #giveUp(error: MachineStartFailed): void {
     this.#lost = error
-    for (const job of [...this.#waiting]) this.#refuseRest(job)
+    this.#refuseWaiting()
     this.#deliveries.abandon(`no machine could be started any more: ${error.reason}`)
   }
 
