@@ -2,6 +2,7 @@
 import { readdirSync } from "node:fs"
 import { join } from "node:path"
 import process from "node:process"
+import { compileForNode } from "./lib/compile.mjs"
 import { exec } from "./lib/exec.mjs"
 import { install } from "./lib/install.mjs"
 import { root, scriptCommand, selectRuntimes, takeOption } from "./lib/runtimes.mjs"
@@ -17,10 +18,14 @@ if (selected.length === 0) {
 }
 
 install()
+// On Node in the form that the package ships.
+if (chosen.includes("node")) compileForNode()
+const programOf = (runtime, name) =>
+  runtime === "node" ? join(root, ".node/bench", `${name}.js`) : join(root, "bench", `${name}.ts`)
 for (const name of selected) {
   for (const runtime of chosen) {
     console.log(`\n── ${name} on ${runtime} ──`)
-    const code = await exec(...scriptCommand(runtime, join(root, "bench", `${name}.ts`), args), { cwd: root })
+    const code = await exec(...scriptCommand(runtime, programOf(runtime, name), args), { cwd: root })
     if (code !== 0) process.exitCode = 1
   }
 }

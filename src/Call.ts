@@ -14,8 +14,6 @@ import type { Pool } from "./Pool.ts"
 /** @since 0.1.0 */
 export const TypeId: unique symbol = Symbol.for("runon/Call") as never
 
-const CallBase: new <A, E, R>() => Effect.Effect<A, E, R> = Effectable.Class as never
-
 /**
  * A task applied to arguments, made by calling the task. As an Effect it runs on the pool in the context: the fiber
  * waits until the G has ended, and interrupting the fiber cancels it. A cancelled G that has not started never will;
@@ -27,8 +25,15 @@ const CallBase: new <A, E, R>() => Effect.Effect<A, E, R> = Effectable.Class as 
  * @since 0.1.0
  * @category models
  */
-export class Call<out A, out E = never> extends CallBase<A, E | TaskError, Pool> {
-  readonly [TypeId]: typeof TypeId = TypeId
+export interface Call<out A, out E = never> extends Effect.Effect<A, E | TaskError, Pool> {
+  readonly [TypeId]: typeof TypeId
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export class Call<out A, out E = never> {
   /** @internal */
   readonly def: TaskDef
   /** The arguments. */
@@ -36,7 +41,6 @@ export class Call<out A, out E = never> extends CallBase<A, E | TaskError, Pool>
 
   /** @internal */
   constructor(def: TaskDef, args: ReadonlyArray<unknown>) {
-    super()
     this.def = def
     this.args = args
   }
@@ -51,6 +55,10 @@ export class Call<out A, out E = never> extends CallBase<A, E | TaskError, Pool>
     return Effect.flatMap(poolTag, (pool) => runCall<A, E>(pool, this))
   }
 }
+
+// Not by `extends`: a call is made for every spawn, and V8 takes several times longer to construct a derived class.
+Object.setPrototypeOf(Call.prototype, Effectable.CommitPrototype)
+Object.defineProperty(Call.prototype, TypeId, { value: TypeId })
 
 /**
  * Whether a value is a call.

@@ -7,7 +7,7 @@ import { Call } from "./Call.ts"
 import { functionSource } from "./internal/inline/source.ts"
 import { currentMachine } from "./internal/machine/current.ts"
 import { checkpoint as checkCancelled } from "./internal/machine/waiting.ts"
-import { type Child, join as joinChild, spawn as spawnChild } from "./internal/machine/spawn.ts"
+import { spawn as spawnChild } from "./internal/machine/spawn.ts"
 import type { SendableEffect, SendableFunction } from "./Sendable.ts"
 import { defineTask, learn, type TaskDef } from "./internal/registry.ts"
 
@@ -96,22 +96,13 @@ export const inline = <Args extends ReadonlyArray<unknown>, A>(
  * @since 0.1.0
  * @category models
  */
-export class Handle<out A> {
-  readonly #child: Child
-
-  /** @internal */
-  constructor(child: Child) {
-    this.#child = child
-  }
-
+export interface Handle<out A> {
   /**
    * Waits for the child and returns its value, or throws its `TaskError`. If nobody has started it yet, this runs it,
    * as a function call; if another machine runs it, this machine runs other Gs meanwhile. Only the task that spawned
    * the child may join it; any number of times.
    */
-  join(): A {
-    return joinChild(this.#child) as A
-  }
+  join(): A
 }
 
 /**
@@ -127,7 +118,7 @@ export class Handle<out A> {
  * @category running tasks
  */
 export const spawn = <A, E>(call: Call<A, E>): Handle<A> =>
-  new Handle(spawnChild(machine("Task.spawn"), call.def, call.args))
+  spawnChild(machine("Task.spawn"), call.def, call.args) as Handle<A>
 
 /**
  * Asks, from the sync code of a running task, whether its caller still wants it. Throws if not; let that error pass.

@@ -1,4 +1,4 @@
-// Compiles sources, tests and examples to JavaScript in .node/. On Node 20 a worker that loads TypeScript through tsx
+// Compiles sources, tests, examples and benchmarks to JavaScript in .node/. On Node 20 a worker that loads TypeScript through tsx
 // takes several times longer to start than one that loads JavaScript, and JavaScript is what the package ships.
 import { execFileSync } from "node:child_process"
 import { cpSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
@@ -27,7 +27,7 @@ export const compileForNode = () => {
   }
   // For tests that look there for what they run.
   symlinkSync(join(root, "node_modules"), join(out, "node_modules"), "junction")
-  for (const file of files("tests/fixtures")) {
+  for (const file of [...files("tests/fixtures"), ...files("bench")]) {
     if (/\.mjs$/.test(file)) cpSync(join(root, file), join(out, file))
   }
 }

@@ -81,7 +81,7 @@ export const bitsRight = (machineOf: ReadonlyArray<number | undefined>) => (setu
   if (spin !== 0) return `all rest, and the spinning bits are 0b${spin.toString(2)}`
   const idle = s.mem[layout.IDLE_BITS]
   for (let p = 0; p < s.procs; p++) {
-    const announced = (idle & (1 << p)) !== 0
+    const announced = (idle & (1 << (p + layout.FIRST_BIT))) !== 0
     const park = layout.mw(s, p) + layout.M_PARK
     const asleep = world.threads.some((thread, i) =>
       thread.state === BLOCKED && thread.at === park && (machineOf[i] === p || machineOf[i] === undefined)

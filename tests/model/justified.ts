@@ -32,4 +32,25 @@ export const justified: ReadonlySet<string> = new Set([
   "G#.WAITER: read in sweep.sweep · write in machines.spawn",
   "G#.WAITER: read in sweep.sweep · write in parts.twoLives",
   "G#.PARENT: read in sweep.sweep · write in machines.spawn",
+  // a status read before a CAS: an older value fails the CAS or gives up a hint that is stale in any case
+  "G#.STATUS: compareExchange in status.askForWake · read in status.claim",
+  "G#.STATUS: compareExchange in status.askForWake · read in status.finish",
+  "G#.STATUS: compareExchange in status.cancelQueued · read in status.claim",
+  "G#.STATUS: compareExchange in status.claim · read in status.claim",
+  "G#.STATUS: compareExchange in status.finish · read in status.claim",
+  "G#.STATUS: compareExchange in status.move · read in status.claim",
+  "G#.STATUS: compareExchange in status.unclaim · read in status.claim",
+  "G#.STATUS: read in status.claim · store in status.makeRunnable",
+  // the end of a record: nobody else may change it then, and a stale hint finds nothing to claim before or after
+  "G#.STATUS: compareExchange in status.claim · write in status.retire",
+  "G#.STATUS: load in status.statusOf · write in status.retire",
+  "G#.STATUS: read in status.claim · write in status.retire",
+  // heads and `next` read before a CAS by the P's own machine
+  "HOST_INBOX: compareExchange in inbox.pushHost · read in inbox.pushHost",
+  "HOST_INBOX: exchange in inbox.takeHost · read in inbox.pushHost",
+  "P#.HEAD: compareExchange in runq.grab · read in runq.get",
+  "P#.HEAD: compareExchange in runq.grab · read in runq.put",
+  "P#.NEXT: compareExchange in machines.claimChild · read in runq.takeNext",
+  "P#.NEXT: compareExchange in runq.grab · read in runq.takeNext",
+  "P#.NEXT: exchange in runq.put · read in runq.takeNext",
 ])

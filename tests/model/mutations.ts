@@ -124,8 +124,11 @@ const idle = [
     "if (anyIdle(s) < 0) return\n    }",
     "return\n    }",
   ]),
-  mutation("wakep does not leave needspinning", "idle.ts", ["Atomics.store(s.mem, NEED_SPINNING, 1)\n", ""]),
-  mutation("wakep does nothing", "idle.ts", ["if (any(s, SPIN_BITS)) return\n", "return\n"]),
+  mutation("wakep does not leave needspinning", "idle.ts", [
+    "Atomics.or(s.mem, IDLE_BITS, NEED_SPINNING)",
+    "Atomics.load(s.mem, IDLE_BITS)",
+  ]),
+  mutation("wakep does nothing", "idle.ts", ["if (anySpins(s)) return\n", "return\n"]),
   mutation("wakep looks at no other machine when one was taken", "idle.ts", [
     "if (wake(s, p)) return\n",
     "wake(s, p)\n      return\n",
@@ -153,8 +156,12 @@ const idle = [
     "export function announceIdle(s: Sched, p: number): void {\n  wokenUp(s, Atomics.load(s.mem, pw(p) + P_M))\n",
   ]),
   mutation("the request of needspinning is not taken", "idle.ts", [
-    "return Atomics.load(s.mem, NEED_SPINNING) === 1 && Atomics.compareExchange(s.mem, NEED_SPINNING, 1, 0) === 1",
+    "return (Atomics.and(s.mem, IDLE_BITS, ~NEED_SPINNING) & NEED_SPINNING) !== 0",
     "return false",
+  ]),
+  mutation("wakep takes idle machines for busy ones", "idle.ts", [
+    "Atomics.load(s.mem, IDLE_BITS) === NEED_SPINNING) return",
+    "(Atomics.load(s.mem, IDLE_BITS) & NEED_SPINNING) !== 0) return",
   ]),
 ]
 

@@ -58,7 +58,6 @@ const G_FIELDS = [
 const HEADER = [
   "STATE",
   "CANCEL_EPOCH",
-  "NEED_SPINNING",
   "SLOTS_LOCK",
   "SLOTS_FREE",
   "SLOTS_FRESH",

@@ -18,7 +18,7 @@ import {
   type Sched,
 } from "../scheduler/index.ts"
 import { encode, type SharedBuffers } from "./codec.ts"
-import { readInline, type Views, writeInline, writeInline1 } from "./inline.ts"
+import { readInline, readInline1, type Views, writeInline, writeInline1 } from "./inline.ts"
 
 /** The value that the task returned. */
 export const SUCCEEDED = 0
@@ -78,6 +78,12 @@ export const hasBytes = ({ s }: Memory, g: number): boolean => s.mem[gw(s, g) + 
 export const takeInline = ({ s, views }: Memory, g: number): Array<unknown> => {
   const G = gw(s, g)
   return readInline(views, G + G_TAGS, G + G_PAYLOAD)
+}
+
+/** The first value in the record of `g`. */
+export const takeInline1 = ({ s, views }: Memory, g: number): unknown => {
+  const G = gw(s, g)
+  return readInline1(views, G + G_TAGS, G + G_PAYLOAD)
 }
 
 /** A private copy of the bytes of `g`. The block stays. */

@@ -16,6 +16,7 @@ import {
   putReport,
   SUCCEEDED,
   takeInline,
+  takeInline1,
   UNSENDABLE,
 } from "../codec/payload.ts"
 import type { SharedTable } from "../machine/SharedTable.ts"
@@ -60,6 +61,8 @@ import type { Job } from "./Job.ts"
 /** Ms between tries to sweep up, or to free what could not be freed. */
 const RETRY_MS = 5
 
+/** Outcomes taken before their records are used for new calls, while they are still in the processor's cache. */
+const REFILL = 128
 /** Looks at the inbox for a lone call: some 10 microseconds. */
 const LOOKS = 1000
 /** After so many vain waits for a lone call, only every so-manieth is waited for. */
@@ -91,8 +94,15 @@ export class Deliveries {
   readonly #memory: Memory
   readonly #shared: SharedTable
   readonly #owner: DeliveriesOwner
-  /** By G: whose call it is, and which of that job. */
-  readonly #jobs: Array<Job | undefined> = []
+  /** Jobs with calls in flight, by their place. */
+  readonly #jobs: Array<Job | undefined> = [undefined]
+  /** Places in {@link #jobs} that are free. */
+  readonly #vacant: Array<number> = []
+  /**
+   * By G: the place of the job whose call it is, 0 for none, and which of that job. Numbers, since a reference written
+   * into an old array, twice for each call, is what the garbage collector keeps books of.
+   */
+  readonly #places: Int32Array
   readonly #indices: Int32Array
   /** Blocks that could not be freed because the arena's lock was taken. */
   #unfreed: Array<number> = []
@@ -111,17 +121,30 @@ export class Deliveries {
     this.#memory = memory
     this.#shared = shared
     this.#owner = owner
+    this.#places = new Int32Array(capacity + 1)
     this.#indices = new Int32Array(capacity + 1)
   }
 
   /** Takes note of a call that is about to be queued as `g`. */
   expect(job: Job, index: number, g: number): void {
-    this.#jobs[g] = job
+    this.#places[g] = this.#placeOf(job)
     this.#indices[g] = index
     job.slots[index] = g
     job.inFlight++
     this.inFlight++
     if (job.length === 1) this.#singles++
+  }
+
+  #placeOf(job: Job): number {
+    if (job.place < 0) {
+      job.place = this.#vacant.pop() ?? this.#jobs.length
+      this.#jobs[job.place] = job
+    }
+    return job.place
+  }
+
+  #jobOf(g: number): Job | undefined {
+    return this.#jobs[this.#places[g]]
   }
 
   /** Takes what has arrived, and waits for more as long as anything is outstanding. */
@@ -183,6 +206,7 @@ export class Deliveries {
     const { s } = this.#memory
     this.#draining = true
     const first = takeHost(s)
+    let delivered = 0
     for (let g = first; g !== 0;) {
       const next = nextOf(s, g) // before the record is given back
       try {
@@ -194,6 +218,7 @@ export class Deliveries {
         })
       }
       g = next
+      if (++delivered % REFILL === 0) this.#owner.onProgress()
     }
     this.#draining = false
     if (this.#unfreed.length > 0) this.#unfreed = this.#unfreed.filter((block) => !freeBlock(s, block, HOST))
@@ -205,7 +230,10 @@ export class Deliveries {
   #deliver(g: number): void {
     const memory = this.#memory
     const outcome = outcomeOf(memory, g)
-    if (!hasBytes(memory, g)) return this.#settle(g, outcome, takeInline(memory, g))
+    if (!hasBytes(memory, g)) {
+      if (outcome === SUCCEEDED) return this.#succeed(g, takeInline1(memory, g))
+      return this.#settle(g, outcome, takeInline(memory, g))
+    }
     const bytes = copyBytes(memory, g)
     this.#freePayload(g)
     const ids = sharedIds(bytes)
@@ -223,24 +251,37 @@ export class Deliveries {
     this.#settle(g, outcome, values)
   }
 
+  #succeed(g: number, value: unknown): void {
+    const job = this.#jobOf(g)
+    if (job === undefined) return
+    const index = this.#indices[g]
+    this.#forget(job, index, g)
+    job.owner.onSuccess(index, value)
+    this.#after(job)
+  }
+
   #settle(g: number, outcome: number, values: ReadonlyArray<unknown>): void {
-    const job = this.#jobs[g]
+    if (outcome === SUCCEEDED) return this.#succeed(g, values[0])
+    const job = this.#jobOf(g)
     if (job === undefined) return
     const index = this.#indices[g]
     // Named before the record is given back.
-    const task = outcome === SUCCEEDED || outcome === INTERRUPTED ? "" : this.#taskOf(g)
+    const task = outcome === INTERRUPTED ? "" : this.#taskOf(g)
     this.#forget(job, index, g)
-    if (outcome === SUCCEEDED) job.owner.onSuccess(index, values[0])
-    else if (outcome === INTERRUPTED) job.owner.onInterrupted(index)
+    if (outcome === INTERRUPTED) job.owner.onInterrupted(index)
     else job.owner.onFailure(index, errorOf(task, outcome, values))
     this.#after(job)
   }
 
   /** Gives the record back. */
   #forget(job: Job, index: number, g: number): void {
-    this.#jobs[g] = undefined
+    this.#places[g] = 0
     job.slots[index] = 0
-    job.inFlight--
+    if (--job.inFlight === 0) {
+      this.#jobs[job.place] = undefined
+      this.#vacant.push(job.place)
+      job.place = -1
+    }
     this.inFlight--
     if (job.length === 1) this.#singles--
     release(this.#memory.s, HOST_FREE, HOST_HOME, g, HOST)
@@ -278,8 +319,8 @@ export class Deliveries {
   /** For closing: ends all queued calls with `PoolClosed`. True if some run and have been asked to stop. */
   closeQueued(): boolean {
     let running = false
-    for (let g = 1; g < this.#jobs.length; g++) {
-      const job = this.#jobs[g]
+    for (let g = 1; g < this.#places.length; g++) {
+      const job = this.#jobOf(g)
       if (job === undefined) continue
       const index = this.#indices[g]
       const task = this.#taskOf(g)
@@ -290,7 +331,7 @@ export class Deliveries {
 
   #cancelOne(g: number, tell: () => void): boolean {
     const { s } = this.#memory
-    const job = this.#jobs[g]!
+    const job = this.#jobOf(g)!
     if (!cancelQueued(s, g, generationOf(statusOf(s, g)))) {
       requestCancel(s, g)
       return false
@@ -305,7 +346,7 @@ export class Deliveries {
   /** The task that machine `m` is running, if any. */
   taskOn(m: number): string | undefined {
     const { s } = this.#memory
-    for (let g = 1; g < this.#jobs.length; g++) {
+    for (let g = 1; g < this.#places.length; g++) {
       const status = statusOf(s, g)
       if (stateOf(status) === RUNNING && machineOf(status) === m) return this.#taskOf(g)
     }
@@ -321,7 +362,7 @@ export class Deliveries {
       const remains = sweep(s, m, p)
       if (remains !== undefined) {
         for (const g of remains.running) this.#fail(g, m, reason)
-        for (const g of remains.done) if (this.#jobs[g] !== undefined) this.#deliver(g)
+        for (const g of remains.done) if (this.#places[g] !== 0) this.#deliver(g)
         this.#orphans.push(...remains.orphans.filter((g) => !this.#discard(g)))
         if (this.#orphans.length > 0) announceCancel(s)
         wakeAll(s)
@@ -364,8 +405,8 @@ export class Deliveries {
   abandon(reason: string): void {
     const { s } = this.#memory
     this.#drain()
-    for (let g = 1; g < this.#jobs.length; g++) {
-      const job = this.#jobs[g]
+    for (let g = 1; g < this.#places.length; g++) {
+      const job = this.#jobOf(g)
       if (job === undefined) continue
       const index = this.#indices[g]
       const status = statusOf(s, g)

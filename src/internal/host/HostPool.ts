@@ -29,6 +29,7 @@ import {
   makeRunnable,
   release,
   type Sched,
+  sizeOf,
   STATE,
   STOPPING,
   wakeAll,
@@ -80,6 +81,11 @@ export interface Backend {
 
 /** Calls that are put in the queue under one lock. */
 const BATCH = 1024
+/**
+ * Calls that wait to be started before no more are put beside them: enough for machines to be busy until the host
+ * comes round again, and few enough for their records to stay in the processor's cache.
+ */
+const AHEAD = 6144
 /** Longest time in ms that submitting holds the event loop. */
 const SLICE_MS = 8
 /** Ms between tries when there is no room and nobody will tell. */
@@ -253,6 +259,7 @@ export class HostPool {
         while (job.wantsMore) {
           if (this.#batched === BATCH) {
             if (!this.#flush()) return this.#tryLater()
+            if (sizeOf(this.s, this.#queue) >= AHEAD) return this.#tryLater()
             // The host has other things to do than to submit: a server answers requests, say.
             if (performance.now() - began > SLICE_MS) return this.#tryLater(0)
           }
@@ -295,16 +302,20 @@ export class HostPool {
 
   /** Writes a job's next call into record `g`. */
   #fill(job: Job, g: number): Put {
+    let call = job.held
     try {
-      job.held ??= job.owner.describe(job.cursor)
+      call ??= job.owner.describe(job.cursor)
     } catch (error) {
       job.owner.onBroken(error)
       this.cancel(job)
       return "refused"
     }
-    const written = this.#writer.write(job, job.held, g, this.#deliveries.inFlight === 0)
-    if (written === "no room") return written
-    job.dropHeld()
+    const written = this.#writer.write(job, call, g, this.#deliveries.inFlight === 0)
+    if (written === "no room") {
+      job.held = call
+      return written
+    }
+    if (job.held !== undefined) job.dropHeld()
     if (written === "written") return "queued"
     this.#refuse(job, job.cursor, written)
     return "refused"
@@ -312,9 +323,9 @@ export class HostPool {
 
   /** Fails a call that cannot be sent: later, so that no caller is called back while it submits. */
   #refuse(job: Job, index: number, error: NotSerializable | PayloadTooLarge): void {
-    job.inFlight++
+    job.refusing++
     queueMicrotask(() => {
-      job.inFlight--
+      job.refusing--
       job.owner.onFailure(index, error)
       job.checkEnd()
       // It may have reached its limit with this one, and then left the line.
@@ -324,11 +335,15 @@ export class HostPool {
     })
   }
 
+  get #queue(): number {
+    return this.s.bounded ? this.s.rq : this.s.gq
+  }
+
   /** Makes the batch visible to the machines. False if the queue's lock could not be had: then it stays. */
   #flush(): boolean {
     if (this.#batched === 0) return true
     const { s } = this
-    if (!append(s, s.bounded ? s.rq : s.gq, this.#batch, this.#batched, HOST)) return false
+    if (!append(s, this.#queue, this.#batch, this.#batched, HOST)) return false
     this.#batched = 0
     if (s.bounded) wakeEach(s)
     wakep(s)

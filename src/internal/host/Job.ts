@@ -34,6 +34,10 @@ export class Job {
   cursor = 0
   /** Calls in progress: submitted and not yet told. */
   inFlight = 0
+  /** Calls that cannot be sent, whose owner is about to be told. */
+  refusing = 0
+  /** Its place among the jobs with calls in progress, -1 while it has none. */
+  place = -1
   /** Gs of the calls in progress by index, 0 where there is none. */
   readonly slots: Int32Array | Array<number>
   cancelled = false
@@ -51,7 +55,7 @@ export class Job {
 
   /** Whether it has a call to submit now. */
   get wantsMore(): boolean {
-    return !this.cancelled && this.cursor < this.length && this.inFlight < this.limit
+    return !this.cancelled && this.cursor < this.length && this.inFlight + this.refusing < this.limit
   }
 
   /** Forgets the call that could not be submitted, or has been. */
@@ -61,7 +65,7 @@ export class Job {
 
   /** Tells the owner of the end, once, when it has come. */
   checkEnd(): void {
-    if (this.ended || this.inFlight > 0 || (!this.cancelled && this.cursor < this.length)) return
+    if (this.ended || this.inFlight + this.refusing > 0 || (!this.cancelled && this.cursor < this.length)) return
     this.ended = true
     this.owner.onEnd()
   }

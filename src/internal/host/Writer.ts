@@ -17,6 +17,9 @@ export class Writer {
   readonly #memory: Memory
   readonly #shared: SharedTable
   readonly #ids = new Map<TaskDef, number>()
+  /** The last one of a known number: calls of one task come in rows. */
+  #lastDef: TaskDef | undefined
+  #lastId = 0
 
   constructor(memory: Memory, shared: SharedTable) {
     this.#memory = memory
@@ -59,10 +62,13 @@ export class Writer {
   }
 
   #idOf(def: TaskDef): number {
+    if (def === this.#lastDef) return this.#lastId
     const known = this.#ids.get(def)
-    if (known !== undefined) return known
-    const id = addTask(this.#memory.s, textEncoder.encode(def.key), HOST)
-    if (id >= 0) this.#ids.set(def, id)
+    const id = known ?? addTask(this.#memory.s, textEncoder.encode(def.key), HOST)
+    if (id < 0) return id
+    if (known === undefined) this.#ids.set(def, id)
+    this.#lastDef = def
+    this.#lastId = id
     return id
   }
 }

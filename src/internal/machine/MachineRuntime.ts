@@ -282,6 +282,7 @@ export class MachineRuntime {
 
   /** Ends the Gs waiting here that nobody wants any more. Cheap when nothing was cancelled since the last time. */
   endCancelled(): void {
+    if (this.#suspended.size === 0) return
     const epoch = Atomics.load(this.s.mem, CANCEL_EPOCH)
     if (epoch === this.#seenEpoch) return
     this.#seenEpoch = epoch

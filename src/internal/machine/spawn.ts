@@ -91,6 +91,10 @@ export class Child {
     this.args = args
     this.ended = ended
   }
+
+  join(): unknown {
+    return join(this)
+  }
 }
 
 /** Spawns a child of the current G. With no record or no room for its arguments, it is run here and now instead. */
@@ -164,7 +168,7 @@ const unlink = (r: MachineRuntime, parent: number, g: number): void => {
 }
 
 /** Waits for a child and returns its value, or throws what it failed with. */
-export const join = (child: Child): unknown => {
+const join = (child: Child): unknown => {
   const r = child.machine
   if (child.ended === undefined) {
     if (r.current !== child.parent) {

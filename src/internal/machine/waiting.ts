@@ -35,7 +35,7 @@ const NAP = 100
 export const claimChild = (r: MachineRuntime, hint: number): boolean => {
   if (claim(r.s, hint, r.m) === 0) return false
   const next = pw(r.p) + P_NEXT
-  if (Atomics.load(r.s.mem, next) === hint) Atomics.compareExchange(r.s.mem, next, hint, 0)
+  if (r.s.mem[next] === hint) Atomics.compareExchange(r.s.mem, next, hint, 0)
   return true
 }
 

@@ -15,14 +15,17 @@
  * - It sees neither: every machine is busy and will look before it sleeps, or was on its way to sleep without
  *   spinning and has looked already. For the latter it sets `needspinning` and reads the idle bits again. Such a
  *   machine sets its idle bit before it reads `needspinning`, so one of the two sees the other.
+ *
+ * `needspinning` is a bit of the first idle word. While every machine is busy it stands, and a submitter to a pool of
+ * up to 31 Ps learns from one load that there is nobody to wake and nothing to ask for.
  */
 import {
   C_PARKS,
   C_WAKES,
+  FIRST_BIT,
   IDLE_BITS,
   M_PARK,
   mw,
-  NEED_SPINNING,
   P_COUNTERS,
   P_M,
   pw,
@@ -31,51 +34,67 @@ import {
 } from "./layout.ts"
 import { unpark } from "./status.ts"
 
-const words = (s: Sched): number => (s.procs + 31) >>> 5
+/** Go's `sched.needspinning`: a waker wanted a P and found none idle. In the first idle word. */
+const NEED_SPINNING = 1
+
+const words = (s: Sched): number => (s.procs + FIRST_BIT + 31) >>> 5
+
+const wordOf = (bits: number, p: number): number => bits + ((p + FIRST_BIT) >>> 5)
+
+const bitOf = (p: number): number => 1 << ((p + FIRST_BIT) & 31)
+
+/** Word `i` of the idle bits, without `needspinning`. */
+function idleWord(s: Sched, i: number): number {
+  const word = Atomics.load(s.mem, IDLE_BITS + i)
+  return i === 0 ? word & ~NEED_SPINNING : word
+}
 
 function setBit(s: Sched, bits: number, p: number): void {
-  Atomics.or(s.mem, bits + (p >>> 5), 1 << (p & 31))
+  Atomics.or(s.mem, wordOf(bits, p), bitOf(p))
 }
 
 /** True if the bit was set, and this call cleared it. */
 function clearBit(s: Sched, bits: number, p: number): boolean {
-  const bit = 1 << (p & 31)
-  return (Atomics.and(s.mem, bits + (p >>> 5), ~bit) & bit) !== 0
+  const bit = bitOf(p)
+  return (Atomics.and(s.mem, wordOf(bits, p), ~bit) & bit) !== 0
 }
 
-function any(s: Sched, bits: number): boolean {
+function anySpins(s: Sched): boolean {
   const n = words(s)
   for (let i = 0; i < n; i++) {
-    if (Atomics.load(s.mem, bits + i) !== 0) return true
+    if (Atomics.load(s.mem, SPIN_BITS + i) !== 0) return true
   }
   return false
 }
 
-function population(s: Sched, bits: number): number {
-  const n = words(s)
+function population(word: number): number {
   let count = 0
-  for (let i = 0; i < n; i++) {
-    for (let word = Atomics.load(s.mem, bits + i); word !== 0; word &= word - 1) count++
-  }
+  for (let rest = word; rest !== 0; rest &= rest - 1) count++
   return count
 }
 
 /** Number of Ps whose machines sleep. A momentary value. */
 export function idleCount(s: Sched): number {
-  return population(s, IDLE_BITS)
+  const n = words(s)
+  let count = 0
+  for (let i = 0; i < n; i++) count += population(idleWord(s, i))
+  return count
 }
 
 /** Go's `nmspinning`. A momentary value. */
 export function spinningCount(s: Sched): number {
-  return population(s, SPIN_BITS)
+  const n = words(s)
+  let count = 0
+  for (let i = 0; i < n; i++) count += population(Atomics.load(s.mem, SPIN_BITS + i))
+  return count
 }
 
 /** The lowest P whose idle bit is set, or -1. A momentary value. */
 function anyIdle(s: Sched): number {
   const n = words(s)
   for (let i = 0; i < n; i++) {
-    const word = Atomics.load(s.mem, IDLE_BITS + i)
-    if (word !== 0) return i * 32 + 31 - Math.clz32(word & -word)
+    const word = idleWord(s, i)
+    if (word !== 0) return i * 32 + 31 - Math.clz32(word & -word) - FIRST_BIT
   }
   return -1
 }
@@ -99,18 +118,20 @@ function wake(s: Sched, p: number): boolean {
 
 /**
  * Work was published: makes sure that somebody looks. Wakes at most one machine, and none while one spins: a spinner
- * that finds work wakes the next. Costs three loads when every machine is busy.
+ * that finds work wakes the next. Costs one load when every machine of a small pool is busy.
  */
 export function wakep(s: Sched): void {
+  const single = words(s) === 1
   for (;;) {
-    if (any(s, SPIN_BITS)) return
+    // Nobody sleeps, and `needspinning` stands: who goes to sleep after this sees it, and then our work as well.
+    if (single && Atomics.load(s.mem, IDLE_BITS) === NEED_SPINNING) return
+    if (anySpins(s)) return
     const p = anyIdle(s)
     if (p >= 0) {
       if (wake(s, p)) return
     } else {
       // Set already: whoever set it reads the idle bits after that, and then sees our work as well.
-      if (Atomics.load(s.mem, NEED_SPINNING) !== 0) return
-      Atomics.store(s.mem, NEED_SPINNING, 1)
+      if ((Atomics.or(s.mem, IDLE_BITS, NEED_SPINNING) & NEED_SPINNING) !== 0) return
       if (anyIdle(s) < 0) return
     }
   }
@@ -122,7 +143,7 @@ export function wakep(s: Sched): void {
  */
 export function wakeEach(s: Sched): void {
   for (let p = 0; p < s.procs; p++) {
-    if ((Atomics.load(s.mem, IDLE_BITS + (p >>> 5)) & (1 << (p & 31))) !== 0) wake(s, p)
+    if ((Atomics.load(s.mem, wordOf(IDLE_BITS, p)) & bitOf(p)) !== 0) wake(s, p)
   }
 }
 
@@ -165,7 +186,13 @@ export function revokeIdle(s: Sched, p: number): boolean {
 
 /** A parking machine that did not spin asks whether a waker missed it; takes the request if there is one. */
 export function takeNeedSpinning(s: Sched): boolean {
-  return Atomics.load(s.mem, NEED_SPINNING) === 1 && Atomics.compareExchange(s.mem, NEED_SPINNING, 1, 0) === 1
+  return (Atomics.and(s.mem, IDLE_BITS, ~NEED_SPINNING) & NEED_SPINNING) !== 0
+}
+
+/** The machine of `p` is dead: it neither sleeps nor looks for work. */
+export function clearBits(s: Sched, p: number): void {
+  clearBit(s, IDLE_BITS, p)
+  clearBit(s, SPIN_BITS, p)
 }
 
 /** Sleeps until {@link unpark}, at most `ms` milliseconds. The machine has announced itself. */

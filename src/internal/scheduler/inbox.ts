@@ -13,7 +13,7 @@ import { G_NEXT, gw, HOST_INBOX, HOST_SLEEPS, HOST_WAKE, type Sched } from "./la
 export function pushHost(s: Sched, g: number): void {
   const link = gw(s, g) + G_NEXT
   for (;;) {
-    const head = Atomics.load(s.mem, HOST_INBOX)
+    const head = s.mem[HOST_INBOX] // an older one fails the CAS
     s.mem[link] = head // published by the CAS
     if (Atomics.compareExchange(s.mem, HOST_INBOX, head, g) === head) break
   }

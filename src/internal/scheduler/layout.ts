@@ -12,6 +12,8 @@
 /** Words in a cache line. */
 export const LINE = 16
 
+const align = (words: number): number => (words + LINE - 1) & ~(LINE - 1)
+
 // ---- header ---------------------------------------------------------------------------------------------------
 // line 0: written once by the host before any machine starts
 const MAGIC = 0
@@ -27,8 +29,6 @@ const MAGIC_VALUE = 0x474d5031 // "GMP1"
 export const STATE = LINE
 /** Counts cancellations, so that a running G needs one load to learn that there is nothing new. */
 export const CANCEL_EPOCH = LINE + 1
-/** Go's `sched.needspinning`: a waker wanted a P and found none idle. */
-export const NEED_SPINNING = 2 * LINE
 /** Central list of free G records: lock, head, count, next never-used index, and whether the host waits for one. */
 export const SLOTS_LOCK = 3 * LINE
 export const SLOTS_FREE = 4 * LINE
@@ -54,7 +54,9 @@ const HEADER_WORDS = 15 * LINE
 
 /** Most Ps a pool can have: the width of the bitmaps. */
 export const MAX_PROCS = 1024
-const BITMAP_WORDS = MAX_PROCS / 32
+/** The bit of P 0 in the bitmaps; the one before it is kept for `needspinning`. */
+export const FIRST_BIT = 1
+const BITMAP_WORDS = align(Math.ceil((MAX_PROCS + FIRST_BIT) / 32))
 /** Bitmap of Ps whose machine is parked. Whoever clears a bit owns the right and the duty to wake that machine. */
 export const IDLE_BITS = HEADER_WORDS
 /** Bitmap of Ps whose machine looks for work. Its population count is Go's `nmspinning`. */
@@ -222,8 +224,6 @@ export interface Sched {
   readonly arena: number
   readonly arenaWords: number
 }
-
-const align = (words: number): number => (words + LINE - 1) & ~(LINE - 1)
 
 const powerOfTwo = (n: number): number => {
   let size = 1

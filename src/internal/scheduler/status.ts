@@ -73,25 +73,32 @@ export function indexOf(hint: number): number {
  */
 export function makeRunnable(s: Sched, g: number): number {
   const at = gw(s, g) + G_STATUS
-  const generation = generationOf(Atomics.load(s.mem, at))
+  const generation = generationOf(s.mem[at]) // own word
   Atomics.store(s.mem, at, pack(generation, 0, RUNNABLE))
   return hintOf(g, generation)
 }
 
-/** Whether a hint still points to a G that waits to be run. */
+/**
+ * Whether a hint still points to a G that waits to be run. A plain read, as in {@link claim}: what it sees may be gone
+ * at once.
+ */
 export function isLive(s: Sched, hint: number): boolean {
-  const status = Atomics.load(s.mem, gw(s, indexOf(hint)) + G_STATUS)
+  const status = s.mem[gw(s, indexOf(hint)) + G_STATUS]
   return stateOf(status) === RUNNABLE && hintOf(indexOf(hint), generationOf(status)) === hint
 }
 
 /**
  * Tries to win the right to run the G of a hint on machine `m`. Returns its index, or 0 if the hint is stale:
  * someone else runs it, or it was cancelled, or the record has been reused.
+ *
+ * The first read is plain, since V8 calls a function for every atomic one. It cannot see less than what came before
+ * the hint was published: whoever has a hint took it from a queue by an atomic operation. If it sees an older value
+ * than others do, the CAS fails.
  */
 export function claim(s: Sched, hint: number, m: number): number {
   const g = indexOf(hint)
   const at = gw(s, g) + G_STATUS
-  const status = Atomics.load(s.mem, at)
+  const status = s.mem[at]
   const generation = generationOf(status)
   if (stateOf(status) !== RUNNABLE || hintOf(g, generation) !== hint) return 0
   return Atomics.compareExchange(s.mem, at, status, pack(generation, m, RUNNING)) === status ? g : 0
@@ -147,7 +154,9 @@ export const ENDED_WAKE = 2
 export function finish(s: Sched, g: number, m: number): number {
   const at = gw(s, g) + G_STATUS
   for (;;) {
-    const status = Atomics.load(s.mem, at)
+    // Plain: machine m wrote that it has the G. Of what others wrote since, all but the wake bit is the sweep's, and
+    // whoever sees an older value fails the CAS.
+    const status = s.mem[at]
     const state = stateOf(status)
     if ((state !== RUNNING && state !== WAITING) || machineOf(status) !== m) return LOST
     const done = pack(generationOf(status), m, DONE)
@@ -192,11 +201,15 @@ export function announceCancel(s: Sched): void {
   Atomics.add(s.mem, CANCEL_EPOCH, 1)
 }
 
-/** Ends the life of a record: FREE, next generation. The caller must be the only one who delivers it. */
+/**
+ * Ends the life of a record: FREE, next generation. The caller must be the only one who delivers it. Plain, since
+ * nobody else may write the word of a record that is done, and who reads an older value from it, through a stale hint,
+ * loses the CAS. Who gets the record next gets it from this thread's list, or through a lock.
+ */
 export function retire(s: Sched, g: number): void {
   const at = gw(s, g) + G_STATUS
-  const generation = generationOf(Atomics.load(s.mem, at))
-  Atomics.store(s.mem, at, pack((generation + 1) & 0xffff, 0, FREE))
+  const generation = generationOf(s.mem[at]) // own word
+  s.mem[at] = pack((generation + 1) & 0xffff, 0, FREE)
 }
 
 /** The status word of `g`, read atomically: what was written before it became DONE is visible. */

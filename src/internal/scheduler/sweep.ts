@@ -13,6 +13,7 @@
  */
 import { freeBlock, rebuildArena, usedBlocks } from "./arena.ts"
 import { append, sizeOf } from "./globalq.ts"
+import { clearBits } from "./idle.ts"
 import {
   ARENA_LOCK,
   G_BLOCK,
@@ -20,7 +21,6 @@ import {
   G_WAITER,
   gw,
   HOST,
-  IDLE_BITS,
   M_EXITED,
   M_LIFE,
   mw,
@@ -37,7 +37,6 @@ import {
   SLOTS_FREE,
   SLOTS_FRESH,
   SLOTS_LOCK,
-  SPIN_BITS,
   TASKS_LOCK,
 } from "./layout.ts"
 import { acquire, holder, unlock } from "./lock.ts"
@@ -74,9 +73,7 @@ export interface Remains {
 export function sweep(s: Sched, m: number, p: number): Remains | undefined {
   Atomics.store(s.mem, mw(s, m) + M_LIFE, M_EXITED)
   openLocks(s, m)
-  const bit = ~(1 << (p & 31))
-  Atomics.and(s.mem, IDLE_BITS + (p >>> 5), bit)
-  Atomics.and(s.mem, SPIN_BITS + (p >>> 5), bit)
+  clearBits(s, p)
   rebuild(s, listOf(p), homeOf(p))
   const queued = reachable(s)
   if (queued === undefined || !freeHeld(s, m)) return undefined
