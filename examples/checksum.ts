@@ -6,8 +6,8 @@
  *     npx tsx examples/checksum.ts DIR > SUMS
  *     sha256sum --quiet -c SUMS
  *
- * What it shows: a pool as a layer, many calls as one Effect, and on stderr what each P did, the speed against one
- * thread, and that no worker is left. Permissions: what is to be read, and this project, because workers load their modules by reading them.
+ * What it shows: a pool as a layer, many calls as one Effect, progress that moves within large files, and on stderr what
+ * each P did, the speed against one thread, and that no worker is left. Permissions: what is to be read, and this project, because workers load their modules by reading them.
  *
  * @module
  */
@@ -156,12 +156,11 @@ const inBatches = (files: ReadonlyArray<File>): ReadonlyArray<ReadonlyArray<File
 
 const hashBatch = (batch: ReadonlyArray<File>) => hashFiles(batch.map(({ path }) => path))
 
-/** Tells now and then how many Gs have been started: often on a terminal, where a line replaces the former. */
-const progress = (total: number): Effect.Effect<void, never, Pool> => {
+/** Tells now and then how much has been read: often on a terminal, where a line replaces the former. */
+const progress = (read: () => number, total: number): Effect.Effect<void> => {
   const terminal = process.stderr.isTTY
-  const line = Effect.map(Pool.stats, ({ ps }) => {
-    const started = ps.reduce((sum, { counters }) => sum + counters.ticks, 0)
-    const text = `${started.toLocaleString("en-US")} of ${plural(total, "G")}`
+  const line = Effect.sync(() => {
+    const text = `${megabytes(read())} of ${megabytes(total)}`
     process.stderr.write(terminal ? `\r\x1b[K${text}` : `${text}\n`)
   })
   return Effect.schedule(line, Schedule.spaced(terminal ? "100 millis" : "5 seconds")).pipe(
@@ -173,8 +172,10 @@ const progress = (total: number): Effect.Effect<void, never, Pool> => {
 /** Hashes files on the pool, and gives each one's outcome by its path. */
 const hashAll = (batches: ReadonlyArray<ReadonlyArray<File>>) =>
   Effect.gen(function* () {
-    yield* Effect.forkScoped(progress(batches.length))
-    const outcomes = yield* Pool.forEach(batches, hashBatch)
+    // As the tasks tell while they read, so that the line moves within a large file.
+    const read = batches.map(() => 0)
+    yield* Effect.forkScoped(progress(() => read.reduce((sum, bytes) => sum + bytes, 0), sizeOf(batches.flat())))
+    const outcomes = yield* Pool.forEach(batches, hashBatch, { onProgress: ({ done }, i) => read[i] = done })
     return new Map(batches.flatMap((batch, i) => batch.map(({ path }, j): [string, Outcome] => [path, outcomes[i][j]])))
   }).pipe(Effect.scoped)
 

@@ -10,14 +10,17 @@ import { dual } from "effect/Function"
 import * as Option from "effect/Option"
 import { type Call, isCall } from "./Call.ts"
 import type { TaskError } from "./Errors.ts"
-import { type Outcomes, runBulk } from "./internal/run.ts"
+import { type BulkOptions, type Outcomes, runBulk } from "./internal/run.ts"
 import { causeOf } from "./internal/taskError.ts"
 import { poolTag } from "./internal/tag.ts"
 import type { Pool, PoolService } from "./Pool.ts"
+import { type Progress, toProgress } from "./Progress.ts"
 
 /**
  * Options of {@link forEach}, as those of `Effect.forEach`. `concurrency`: most calls in progress at once; by default
- * the pool alone limits them. `discard`: do not keep the values.
+ * the pool alone limits them. `discard`: do not keep the values. `onProgress`: told what the task of each call says by
+ * `Task.progress`, with the index of the call: the latest report about every 30 ms, and the last one before the outcome.
+ * It must be quick, as it runs between outcomes; if it throws, the calls are interrupted and the whole dies of that.
  *
  * @since 0.1.0
  * @category models
@@ -25,6 +28,7 @@ import type { Pool, PoolService } from "./Pool.ts"
 export interface ForEachOptions {
   readonly concurrency?: number | "unbounded" | undefined
   readonly discard?: boolean | undefined
+  readonly onProgress?: ((progress: Progress, index: number) => void) | undefined
 }
 
 /**
@@ -91,6 +95,11 @@ export type AllError<Arg, O> = [O] extends [{ readonly mode: "either" }] ? never
 const limitOf = (options: ForEachOptions | undefined): number =>
   typeof options?.concurrency === "number" ? Math.max(1, Math.floor(options.concurrency)) : Infinity
 
+const listenerOf = (options: ForEachOptions | undefined): BulkOptions["onProgress"] => {
+  const listener = options?.onProgress
+  return listener && ((index, reported) => listener(toProgress(reported), index))
+}
+
 /** The first failure as an Effect, if there was one. */
 const firstFailure = (outcomes: Outcomes): Effect.Effect<never, unknown> | undefined => {
   const [first] = outcomes.failures.values()
@@ -153,6 +162,7 @@ export const forEachOn = <A, B, E>(
         limit: limitOf(options),
         failFast: true,
         keep: options?.discard !== true,
+        onProgress: listenerOf(options),
       }),
       (outcomes) =>
         (firstFailure(outcomes) as Effect.Effect<never, E | TaskError> | undefined) ??
@@ -199,6 +209,7 @@ export const allOn = (
         limit: limitOf(options),
         failFast: mode === "default",
         keep: !discard,
+        onProgress: listenerOf(options),
       }),
       (outcomes): Effect.Effect<unknown, unknown> => {
         const { failures, values } = outcomes

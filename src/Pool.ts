@@ -14,15 +14,16 @@ import type { PoolError, TaskError } from "./Errors.ts"
 import { MachineStartFailed, MissingGuard } from "./Errors.ts"
 import type { Backend } from "./internal/host/HostPool.ts"
 import { openPool, simulated } from "./internal/host/open.ts"
-import { hostOf, setHost } from "./internal/poolHost.ts"
+import { type hostOf, setSubmitter } from "./internal/poolHost.ts"
 import { runCall } from "./internal/run.ts"
-import { POOL_KEY } from "./internal/tag.ts"
+import { POOL_KEY, POOL_TYPE_ID } from "./internal/tag.ts"
 import { inUse, snapshot } from "./internal/scheduler/index.ts"
 import { type PoolOptions, resolveOptions } from "./Options.ts"
+import { range } from "./Range.ts"
 import type { PoolStats } from "./Stats.ts"
 
 /** @since 0.1.0 */
-export const TypeId: unique symbol = Symbol.for("runon/Pool") as never
+export const TypeId: typeof POOL_TYPE_ID = POOL_TYPE_ID
 
 /**
  * An open pool.
@@ -98,6 +99,9 @@ export class Pool extends PoolBase {
   /** See {@link all}. */
   static readonly all: typeof all = all
 
+  /** See {@link range}. */
+  static readonly range: typeof range = range
+
   /** Counters and queues of the pool in the context. */
   static readonly stats: Effect.Effect<PoolStats, never, Pool> = Effect.flatMap(PoolBase, (pool) => pool.stats)
 }
@@ -149,7 +153,7 @@ export const makePool = (
         deaths: pool.deaths,
       })),
     }
-    setHost(service, pool)
+    setSubmitter(service, pool)
     yield* Effect.tryPromise({ try: () => started, catch: (error) => error as MachineStartFailed }).pipe(
       // Not when the scope closes, which may be much later: a pool that did not start is closed at once.
       Effect.onExit((exit) => Exit.isFailure(exit) ? closed : Effect.void),

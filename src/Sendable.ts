@@ -8,6 +8,7 @@
  */
 
 import type { Effect } from "effect/Effect"
+import type { Pool } from "./Pool.ts"
 
 /**
  * Stands where a type holds something that cannot be sent. No value has this type; the message is for the reader of
@@ -118,5 +119,15 @@ export type SendableFunction<Args extends ReadonlyArray<unknown>, A> =
  * @category types
  */
 export type SendableEffect<Args extends ReadonlyArray<unknown>, A, E> =
-  & ((...args: Args) => Effect<A, E>)
-  & NoInfer<(...args: SendableArgs<Args>) => Effect<Sendable<A>, E>>
+  & ((...args: Args) => Effect<A, E, Pool>)
+  & NoInfer<(...args: SendableArgs<Args>) => Effect<Sendable<A>, E, Pool>>
+
+/**
+ * {@link SendableFunction} for a generator function that yields Effects, calls among them, as `Effect.gen` takes it.
+ *
+ * @since 0.1.0
+ * @category types
+ */
+export type SendableGenerator<Args extends ReadonlyArray<unknown>, Eff, A> =
+  & ((...args: Args) => Generator<Eff, A, never>)
+  & NoInfer<(...args: SendableArgs<Args>) => Generator<Eff, Sendable<A>, never>>

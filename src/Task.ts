@@ -3,13 +3,27 @@
  *
  * @since 0.1.0
  */
+import * as Effect from "effect/Effect"
+import type { YieldWrap } from "effect/Utils"
 import { Call } from "./Call.ts"
 import { functionSource } from "./internal/inline/source.ts"
 import { currentMachine } from "./internal/machine/current.ts"
+import { checkpoint as checkAwaiting, detach as detachCall, runChild, signalOf } from "./internal/machine/calls.ts"
 import { checkpoint as checkCancelled } from "./internal/machine/waiting.ts"
 import { spawn as spawnChild } from "./internal/machine/spawn.ts"
-import type { SendableEffect, SendableFunction } from "./Sendable.ts"
+import type { Pool } from "./Pool.ts"
+import type { SendableEffect, SendableFunction, SendableGenerator } from "./Sendable.ts"
 import { defineTask, learn, type TaskDef } from "./internal/registry.ts"
+
+export { onProgress, type Progress, progress } from "./Progress.ts"
+export {
+  makeRange as range,
+  makeRangeReduce as rangeReduce,
+  type RangeBody,
+  type RangeBounds,
+  type RangeReduceBody,
+  type RangeTask,
+} from "./Range.ts"
 
 /**
  * A task: called with arguments it makes a {@link Call}; it runs nothing by itself.
@@ -28,7 +42,8 @@ const toTask = <Args extends ReadonlyArray<unknown>, A, E = never>(def: TaskDef)
 
 /**
  * Makes a task of a function. Machines import the module to find it, so it must be defined at the top level of a
- * module, with that module's `import.meta`, and a name that no other task of the module has. The function may be async.
+ * module, with that module's `import.meta`, and a name that no other task of the module has. The function may be async,
+ * or a generator function that yields Effects and calls, as for `Effect.gen`: then see {@link effect}.
  * Arguments and result cross threads: the types refuse what cannot.
  *
  * Throws a `TypeError` if the module has a task of that name already.
@@ -41,11 +56,36 @@ const toTask = <Args extends ReadonlyArray<unknown>, A, E = never>(def: TaskDef)
  * @since 0.1.0
  * @category constructors
  */
-export const make = <Args extends ReadonlyArray<unknown>, A>(
-  meta: ImportMeta,
-  name: string,
-  fn: SendableFunction<Args, A>,
-): Task<Args, Awaited<A>> => toTask(defineTask(meta, name, fn as never))
+export const make: {
+  <Args extends ReadonlyArray<unknown>, Eff extends YieldWrap<Effect.Effect<unknown, unknown, Pool>>, A>(
+    meta: ImportMeta,
+    name: string,
+    fn: SendableGenerator<Args, Eff, A>,
+  ): Task<Args, A, YieldedError<Eff>>
+  <Args extends ReadonlyArray<unknown>, A>(
+    meta: ImportMeta,
+    name: string,
+    fn: SendableFunction<Args, A>,
+  ): Task<Args, Awaited<A>>
+} = (meta: ImportMeta, name: string, fn: unknown) =>
+  toTask(isGenerator(fn) ? defineTask(meta, name, toEffects(fn), true) : defineTask(meta, name, fn as never))
+
+/**
+ * What the Effects that a generator yields fail with.
+ *
+ * @since 0.1.0
+ * @category types
+ */
+export type YieldedError<Eff> = [Eff] extends [never] ? never
+  : [Eff] extends [YieldWrap<Effect.Effect<infer _A, infer E, infer _R>>] ? E
+  : never
+
+type EffectGenerator = (...args: Array<unknown>) => Generator<YieldWrap<Effect.Effect<unknown, unknown>>, unknown, never>
+
+const isGenerator = (fn: unknown): fn is EffectGenerator =>
+  Object.prototype.toString.call(fn) === "[object GeneratorFunction]"
+
+const toEffects = (fn: EffectGenerator) => (...args: Array<unknown>) => Effect.gen(() => fn(...args))
 
 /**
  * Makes a task of a function that returns an Effect, which is run on the machine. How it ends comes back whole: a
@@ -53,7 +93,9 @@ export const make = <Args extends ReadonlyArray<unknown>, A>(
  * value and errors cross threads; register classes of errors with `registerErrorClass` to have them back as instances.
  *
  * Interrupting the fiber that runs the call interrupts the fiber on the machine, runs its finalizers there, and only
- * then goes on. The Effect needs nothing from the context: provide what it needs inside. Otherwise as {@link make}.
+ * then goes on. A call that the Effect yields is a child of the task, on the same pool: it is queued on this machine, may
+ * be stolen by another, and its caller waits without holding the machine. Apart from the pool the Effect needs nothing
+ * from the context: provide what it needs inside. Otherwise as {@link make}.
  *
  * @example
  * import { Data, Effect } from "effect"
@@ -130,7 +172,49 @@ export const spawn = <A, E>(call: Call<A, E>): Handle<A> =>
 export const checkpoint = (): void => {
   const running = currentMachine()
   if (running !== undefined && running.current !== 0) checkCancelled(running)
+  else checkAwaiting()
 }
+
+/**
+ * Calls another task from an async task, or from any task's function that may wait, and resolves with its value or
+ * rejects with its error: what the task threw as a `TaskFailed`, an Effect task's failure as it is. The call is a child:
+ * a G on this machine's queue, which an idle machine may steal. The caller waits without holding its processor, so this
+ * cannot deadlock, at any depth and with one machine. A task does not end before the calls that it has made, awaited or
+ * not; if it fails or is interrupted, they are interrupted.
+ *
+ * After an `await`, only async functions know who they are; in an Effect or generator task, `yield*` the call itself.
+ * Throws outside a task.
+ *
+ * @example
+ * import { Task } from "runon"
+ *
+ * export const sum: Task.Task<[number], number> = Task.make(import.meta, "sum", async (n: number): Promise<number> =>
+ *   n === 0 ? 0 : n + await Task.run(sum(n - 1)))
+ *
+ * @since 0.1.0
+ * @category running tasks
+ */
+export const run = <A, E>(call: Call<A, E>): Promise<A> => runChild(call) as Promise<A>
+
+/**
+ * Calls another task and does not wait for it: it may outlive its caller, is not interrupted with it, and ends at the
+ * latest when the pool closes. Its value is dropped; its failure is logged as a warning where the pool was opened. Usable
+ * wherever {@link run} is, and in Effect tasks inside an `Effect.sync`. Throws on a thread that is no machine.
+ *
+ * @since 0.1.0
+ * @category running tasks
+ */
+export const detach = <A, E>(call: Call<A, E>): void => detachCall(machine("Task.detach"), call)
+
+/**
+ * An `AbortSignal` for the running async task, aborted when its caller does not want it any more: for `fetch` and the
+ * like. A task that has asked for it is trusted to end then, and interrupting its caller waits for that; one that has
+ * not is given up at its `await`. Known where {@link run} is.
+ *
+ * @since 0.1.0
+ * @category running tasks
+ */
+export const signal = (): AbortSignal => signalOf()
 
 const machine = (what: string) => {
   const running = currentMachine()

@@ -11,6 +11,7 @@ export { isMain } from "./isMain.ts"
 export { type PoolOptions, type ResourceLimits } from "./Options.ts"
 export { type DeterministicOptions, Pool, type PoolService } from "./Pool.ts"
 export { availableParallelism } from "./Procs.ts"
+export { type RangeBody, type RangeBounds, type RangeReduceBody, type RangeTask } from "./Range.ts"
 export { runOn, type RunOnOptions } from "./RunOn.ts"
 export {
   type NotSendable,

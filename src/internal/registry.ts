@@ -13,6 +13,8 @@ export interface TaskDef {
   readonly fn: (...args: Array<never>) => unknown
   /** Whether the function returns an Effect that is to be run. */
   readonly effect: boolean
+  /** Whether it is an async function. */
+  readonly async: boolean
   /** Its number in the pool whose memory is {@link TaskDef.pool}. */
   id: number
   /** The pool that a machine of this thread last ran it for. */
@@ -52,10 +54,12 @@ export const defineTask = (meta: ImportMeta, name: string, fn: TaskDef["fn"], ef
   return learn({ name, module: meta.url, source: "" }, fn, effect)
 }
 
+const isAsync = (fn: unknown): boolean => Object.prototype.toString.call(fn) === "[object AsyncFunction]"
+
 /** Makes a task known under its key, in place of a former one. */
 export const learn = (parts: TaskKey, fn: TaskDef["fn"], effect = false): TaskDef => {
   const key = packKey(parts)
-  const def: TaskDef = { name: parts.name, module: parts.module, key, fn, effect, id: -1, pool: undefined }
+  const def: TaskDef = { name: parts.name, module: parts.module, key, fn, effect, async: isAsync(fn), id: -1, pool: undefined }
   known.set(key, def)
   return def
 }

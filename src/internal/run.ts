@@ -4,18 +4,25 @@ import * as Effect from "effect/Effect"
 import type { TaskError } from "../Errors.ts"
 import type { PoolService } from "../Pool.ts"
 import type { Described, JobOwner } from "./host/Job.ts"
-import { hostOf } from "./poolHost.ts"
+import type { Reported } from "./host/Progress.ts"
+import { submitterOf } from "./poolHost.ts"
 import { causeOf, type Failure } from "./taskError.ts"
 
 /** Owner of a single call. */
 class Single<A, E> implements JobOwner {
   readonly call: Described
   readonly resume: (effect: Effect.Effect<A, E>) => void
+  readonly onProgress: JobOwner["onProgress"]
   onEnd: () => void = () => {}
 
-  constructor(call: Described, resume: (effect: Effect.Effect<A, E>) => void) {
+  constructor(
+    call: Described,
+    resume: (effect: Effect.Effect<A, E>) => void,
+    onProgress: ((reported: Reported) => void) | undefined,
+  ) {
     this.call = call
     this.resume = resume
+    this.onProgress = onProgress && ((_, reported) => onProgress(reported))
   }
 
   describe(): Described {
@@ -40,10 +47,14 @@ class Single<A, E> implements JobOwner {
 }
 
 /** Runs one call. Interruption cancels it and waits for its end. */
-export const runCall = <A, E>(pool: PoolService, call: Described): Effect.Effect<A, E | TaskError> =>
+export const runCall = <A, E>(
+  pool: PoolService,
+  call: Described,
+  onProgress?: (reported: Reported) => void,
+): Effect.Effect<A, E | TaskError> =>
   Effect.async((resume) => {
-    const host = hostOf(pool)
-    const single = new Single<A, E | TaskError>(call, resume)
+    const host = submitterOf(pool)
+    const single = new Single<A, E | TaskError>(call, resume, onProgress)
     const job = host.submit(single, 1)
     return Effect.async<void>((stopped) => {
       if (job.ended) return stopped(Effect.void)
@@ -65,15 +76,17 @@ class Bulk implements JobOwner {
   readonly describe: (index: number) => Described
   readonly failFast: boolean
   readonly keep: boolean
+  readonly onProgress: JobOwner["onProgress"]
   stop: () => void = () => {}
   onEnd: () => void = () => {}
   broken: { readonly error: unknown } | undefined
 
-  constructor(length: number, describe: (index: number) => Described, failFast: boolean, keep: boolean) {
+  constructor(length: number, describe: (index: number) => Described, { failFast, keep, onProgress }: BulkOptions) {
     this.outcomes = { values: keep ? new Array(length) : [], failures: new Map() }
     this.describe = describe
     this.failFast = failFast
     this.keep = keep
+    this.onProgress = onProgress && ((index, reported) => this.#listen(onProgress, index, reported))
   }
 
   onSuccess(index: number, value: unknown): void {
@@ -90,6 +103,17 @@ class Bulk implements JobOwner {
   onBroken(error: unknown): void {
     this.broken ??= { error }
   }
+
+  #listen(listener: NonNullable<BulkOptions["onProgress"]>, index: number, reported: Reported): void {
+    if (this.broken !== undefined) return
+    try {
+      listener(index, reported)
+    } catch (error) {
+      this.onBroken(error)
+      // Not in the midst of taking an outcome.
+      queueMicrotask(() => this.stop())
+    }
+  }
 }
 
 /** What a batch is run with. */
@@ -99,6 +123,7 @@ export interface BulkOptions {
   readonly failFast: boolean
   /** Whether values are kept. */
   readonly keep: boolean
+  readonly onProgress?: ((index: number, reported: Reported) => void) | undefined
 }
 
 /**
@@ -112,8 +137,8 @@ export const runBulk = (
   options: BulkOptions,
 ): Effect.Effect<Outcomes> =>
   Effect.async((resume) => {
-    const host = hostOf(pool)
-    const bulk = new Bulk(length, describe, options.failFast, options.keep)
+    const host = submitterOf(pool)
+    const bulk = new Bulk(length, describe, options)
     bulk.onEnd = () => resume(bulk.broken === undefined ? Effect.succeed(bulk.outcomes) : Effect.die(bulk.broken.error))
     const job = host.submit(bulk, length, options.limit)
     bulk.stop = () => host.cancel(job)

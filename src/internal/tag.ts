@@ -5,5 +5,8 @@ import type { Pool, PoolService } from "../Pool.ts"
 /** The key under which a pool stands in the context. */
 export const POOL_KEY = "runon/Pool"
 
+/** What tells a pool's service. */
+export const POOL_TYPE_ID: unique symbol = Symbol.for("runon/Pool") as never
+
 /** Equal to `Pool`. */
 export const poolTag: Context.Tag<Pool, PoolService> = Context.GenericTag<Pool, PoolService>(POOL_KEY)

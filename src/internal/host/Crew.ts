@@ -5,7 +5,7 @@ import { MachineStartFailed, MachineStuck } from "../../Errors.ts"
 import { describe } from "../codec/unsendable.ts"
 import type { MachineInit, ToHost } from "../machine/messages.ts"
 import type { SharedNotice } from "../machine/SharedTable.ts"
-import { HOST_WAKE, M_LIFE, M_LOADING, M_READY, mw, P_M, pw, type Sched } from "../scheduler/index.ts"
+import { DEATHS, HOST_WAKE, M_LIFE, M_LOADING, M_READY, mw, P_M, pw, type Sched } from "../scheduler/index.ts"
 import type { MachineExit, MachineHandle, Spawner } from "./Spawner.ts"
 
 /** Starts in a row that may fail before a dead machine is not replaced any more. */
@@ -174,6 +174,7 @@ export class Crew implements Machines {
   async #died(m: number, exit: MachineExit): Promise<void> {
     if (this.#stopping) return
     this.deaths++
+    Atomics.add(this.#s.mem, DEATHS, 1)
     await this.#owner.onDeath(m, m, reasonOf(exit))
     while (!this.#stopping) {
       try {

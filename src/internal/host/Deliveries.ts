@@ -19,6 +19,7 @@ import {
   takeInline1,
   UNSENDABLE,
 } from "../codec/payload.ts"
+import type { ProgressSlots } from "../machine/progress.ts"
 import type { SharedTable } from "../machine/SharedTable.ts"
 import { unpackKey } from "../registry.ts"
 import {
@@ -27,13 +28,16 @@ import {
   DONE,
   ENDED_WAKE,
   finish,
+  FLAG_MAIL,
   FREE,
   freeBlock,
+  G_FLAGS,
   G_TASK,
   G_WAITER,
   generationOf,
   gw,
   hasMail,
+  hintOf,
   HOST,
   HOST_FREE,
   HOST_HOME,
@@ -41,6 +45,7 @@ import {
   LOST,
   machineOf,
   nextOf,
+  post,
   release,
   requestCancel,
   RUNNABLE,
@@ -57,12 +62,15 @@ import {
 } from "../scheduler/index.ts"
 import { errorOf } from "../taskError.ts"
 import type { Job } from "./Job.ts"
+import { ProgressWatch } from "./Progress.ts"
 
 /** Ms between tries to sweep up, or to free what could not be freed. */
 const RETRY_MS = 5
 
 /** Outcomes taken before their records are used for new calls, while they are still in the processor's cache. */
 const REFILL = 128
+/** Ms between two looks whether orphans have ended. */
+const ORPHANS_MS = 50
 /** Looks at the inbox for a lone call: some 10 microseconds. */
 const LOOKS = 1000
 /** After so many vain waits for a lone call, only every so-manieth is waited for. */
@@ -94,6 +102,7 @@ export class Deliveries {
   readonly #memory: Memory
   readonly #shared: SharedTable
   readonly #owner: DeliveriesOwner
+  readonly #progress: ProgressWatch
   /** Jobs with calls in flight, by their place. */
   readonly #jobs: Array<Job | undefined> = [undefined]
   /** Places in {@link #jobs} that are free. */
@@ -108,6 +117,7 @@ export class Deliveries {
   #unfreed: Array<number> = []
   /** Gs of dead machines that run elsewhere and that nobody waits for. */
   #orphans: Array<number> = []
+  #watching: ReturnType<typeof setTimeout> | undefined
   #listening = false
   #draining = false
   #emptied: (() => void) | undefined
@@ -117,8 +127,18 @@ export class Deliveries {
   #unpaid = 0
   inFlight = 0
 
-  constructor(memory: Memory, shared: SharedTable, capacity: number, owner: DeliveriesOwner) {
+  constructor(
+    memory: Memory,
+    shared: SharedTable,
+    progress: ProgressSlots,
+    capacity: number,
+    owner: DeliveriesOwner,
+  ) {
     this.#memory = memory
+    this.#progress = new ProgressWatch(progress, (g, reported) => {
+      const job = this.#jobOf(g)!
+      if (!job.cancelled) job.owner.onProgress!(this.#indices[g], reported)
+    })
     this.#shared = shared
     this.#owner = owner
     this.#places = new Int32Array(capacity + 1)
@@ -133,6 +153,7 @@ export class Deliveries {
     job.inFlight++
     this.inFlight++
     if (job.length === 1) this.#singles++
+    if (job.listens) this.#progress.begin(g)
   }
 
   #placeOf(job: Job): number {
@@ -275,6 +296,7 @@ export class Deliveries {
 
   /** Gives the record back. */
   #forget(job: Job, index: number, g: number): void {
+    if (job.listens) this.#progress.end(g)
     this.#places[g] = 0
     job.slots[index] = 0
     if (--job.inFlight === 0) {
@@ -362,15 +384,29 @@ export class Deliveries {
       const remains = sweep(s, m, p)
       if (remains !== undefined) {
         for (const g of remains.running) this.#fail(g, m, reason)
-        for (const g of remains.done) if (this.#places[g] !== 0) this.#deliver(g)
+        for (const g of remains.done) {
+          if (this.#places[g] !== 0) this.#deliver(g)
+          else this.#post(g, m)
+        }
         this.#orphans.push(...remains.orphans.filter((g) => !this.#discard(g)))
         if (this.#orphans.length > 0) announceCancel(s)
+        this.#watchOrphans()
         wakeAll(s)
         this.#owner.onProgress()
         return
       }
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
     }
+  }
+
+  /** Nobody is told of the ends of orphans: who would have been is dead. */
+  #watchOrphans(): void {
+    if (this.#orphans.length === 0 || this.#watching !== undefined) return
+    this.#watching = setTimeout(() => {
+      this.#watching = undefined
+      this.#orphans = this.#orphans.filter((g) => !this.#discard(g))
+      this.#watchOrphans()
+    }, ORPHANS_MS)
   }
 
   /** Ends a G that ran on a dead machine, and tells its waiter. */
@@ -384,6 +420,15 @@ export class Deliveries {
     if (ended === LOST) return
     if (waiter === 0) this.#deliver(g)
     else if (ended === ENDED_WAKE && waiter !== m + 1) unpark(s, waiter - 1)
+    else this.#post(g, m)
+  }
+
+  /** Tells a living machine by mail that a G it waits for has ended. To tell it twice does no harm. */
+  #post(g: number, dead: number): void {
+    const { s } = this.#memory
+    const waiter = s.mem[gw(s, g) + G_WAITER]
+    if (waiter === 0 || waiter === dead + 1 || (s.mem[gw(s, g) + G_FLAGS] & FLAG_MAIL) === 0) return
+    post(s, waiter - 1, hintOf(g, generationOf(statusOf(s, g))))
   }
 
   /** Throws away a G that nobody waits for. False if it still runs: it was asked to stop, try again later. */
@@ -404,6 +449,8 @@ export class Deliveries {
   /** Fails all calls in flight: nobody will run them. */
   abandon(reason: string): void {
     const { s } = this.#memory
+    clearTimeout(this.#watching)
+    this.#orphans = []
     this.#drain()
     for (let g = 1; g < this.#places.length; g++) {
       const job = this.#jobOf(g)

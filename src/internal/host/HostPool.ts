@@ -12,6 +12,7 @@ import {
 } from "../../Errors.ts"
 import { currentMachine } from "../machine/current.ts"
 import type { MachineInit } from "../machine/messages.ts"
+import { progressBytes, viewProgress } from "../machine/progress.ts"
 import { SharedTable } from "../machine/SharedTable.ts"
 import {
   allocate,
@@ -131,7 +132,8 @@ export class HostPool {
     this.#maxInFlight = Math.max(1, options.capacity - (options.capacity >>> 2))
     this.shared = new SharedTable(0, (notice) => this.#crew.broadcast(notice, -1))
     this.#writer = new Writer(this.memory, this.shared)
-    this.#deliveries = new Deliveries(this.memory, this.shared, options.capacity, {
+    const progress = backend.allocate(progressBytes(options.capacity))
+    this.#deliveries = new Deliveries(this.memory, this.shared, viewProgress(progress), options.capacity, {
       onProgress: () => this.#pump(),
       onWantsMore: (job) => void this.#waiting.add(job),
       onIdle: () => this.#settleDown(),
@@ -141,6 +143,7 @@ export class HostPool {
     this.#crew = backend.machines(this.s, this.shared, {
       init: (m, p): MachineInit => ({
         memory: this.s.mem.buffer as SharedArrayBuffer,
+        progress,
         m,
         p,
         loadTimeout: options.loadTimeout,

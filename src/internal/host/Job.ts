@@ -4,6 +4,7 @@
  */
 import type { TaskDef } from "../registry.ts"
 import type { Failure } from "../taskError.ts"
+import type { Reported } from "./Progress.ts"
 
 /** A task and its arguments, as the pool needs them. */
 export interface Described {
@@ -20,6 +21,8 @@ export interface JobOwner {
   /** The call stopped because the job was cancelled. */
   readonly onInterrupted: (index: number) => void
   readonly onBroken: (error: unknown) => void
+  /** Set if somebody listens to how far its calls are. Must not throw, and must not keep what it is told. */
+  readonly onProgress?: ((index: number, reported: Reported) => void) | undefined
   /** Nothing of this job is in progress any more, and nothing will be submitted. Called once, after all others. */
   readonly onEnd: () => void
 }
@@ -30,6 +33,8 @@ export class Job {
   readonly length: number
   /** Most calls in progress at once. */
   readonly limit: number
+  /** Whether the owner wants to know how far the calls are. */
+  readonly listens: boolean
   /** Index of the next call to submit. */
   cursor = 0
   /** Calls in progress: submitted and not yet told. */
@@ -50,6 +55,7 @@ export class Job {
     this.owner = owner
     this.length = length
     this.limit = limit
+    this.listens = owner.onProgress !== undefined
     this.slots = length === 1 ? [0] : new Int32Array(length)
   }
 

@@ -87,17 +87,19 @@ export class SimulatedMachines implements Machines {
   }
 
   #turn(machine: MachineRuntime): boolean {
-    machine.endCancelled()
-    const g = findRunnable(this.#s, machine.t)
-    if (g <= 0) {
-      leaveIdle(this.#s, machine.t)
-      return false
-    }
     const outer = currentMachine()
     setCurrentMachine(machine)
-    machine.run(g)
-    setCurrentMachine(outer)
-    return true
+    try {
+      machine.nested.collect()
+      machine.suspensions.endCancelled()
+      machine.ready.run(1)
+      const g = findRunnable(this.#s, machine.t)
+      if (g > 0) machine.run(g)
+      else leaveIdle(this.#s, machine.t)
+      return g > 0 || !machine.ready.isEmpty || machine.nested.hasArrived
+    } finally {
+      setCurrentMachine(outer)
+    }
   }
 
   #next(): number {

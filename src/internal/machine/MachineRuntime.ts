@@ -5,8 +5,6 @@
  */
 import * as Cause from "effect/Cause"
 import type * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import type * as Fiber from "effect/Fiber"
 import { packCause } from "../codec/cause.ts"
 import { decode, encode, encodeFailure, sharedIds, Unsendable } from "../codec/codec.ts"
 import {
@@ -18,7 +16,6 @@ import {
   INTERRUPTED,
   type Memory,
   memoryOf,
-  NOT_FOUND,
   putBytes,
   putInline1,
   putReport,
@@ -30,61 +27,50 @@ import {
   UNSENDABLE,
 } from "../codec/payload.ts"
 import {
-  append,
   arenaUsed,
-  CANCEL_EPOCH,
   ENDED_WAKE,
   finish,
+  FLAG_MAIL,
   FLAG_SYNC,
   freeBlock,
   G_CHILD,
   G_FLAGS,
   G_PARENT,
+  G_STATUS,
   G_TASK,
   G_WAITER,
+  generationOf,
   gw,
+  hintOf,
   homeOf,
   largestPayload,
   listOf,
   LOST,
   type Machine,
   makeMachine,
+  post,
   pushHost,
   type Sched,
-  setRunning,
-  setWaiting,
   STATE,
   STOPPING,
-  unclaim,
   unpark,
-  wakeEach,
-  wakep,
 } from "../scheduler/index.ts"
 import type { TaskDef } from "../registry.ts"
-import { isEffect, ReadyQueue, runFiber, stopFiber } from "./fibers.ts"
+import { isEffect, ReadyQueue } from "./fibers.ts"
 import { isCancelled } from "./cancel.ts"
 import { Interrupted } from "./Interrupted.ts"
 import type { MachineInit } from "./messages.ts"
-import { type Loaded, Modules, NotFound } from "./Modules.ts"
+import { Modules } from "./Modules.ts"
+import { Nested } from "./Nested.ts"
+import { type ProgressSlots, viewProgress } from "./progress.ts"
+import { callIn, Running } from "./Running.ts"
 import type { SharedTable } from "./SharedTable.ts"
 import { endChildren } from "./spawn.ts"
+import { Suspensions } from "./Suspensions.ts"
 
 /** Ms between two looks at a full arena, and how many looks: ten seconds in all. */
 const ROOM_NAP = 1
 const ROOM_LOOKS = 10_000
-
-/** A G whose continuation waits for the event loop. */
-interface Suspended {
-  readonly g: number
-  readonly def: TaskDef
-  /** Of an Effect task that has begun. */
-  fiber: Fiber.RuntimeFiber<unknown, unknown> | undefined
-  /** Whether the fiber was asked to stop. */
-  stopping: boolean
-}
-
-/** No cancellation epoch: it counts up from 0, and would have to pass 2^32 to get here. */
-const NEVER = -1
 
 /** One per thread. Its fields are used by the loop, by spawn and join, and by nobody else. */
 export class MachineRuntime {
@@ -98,25 +84,29 @@ export class MachineRuntime {
   readonly home: number
   readonly shared: SharedTable
   readonly modules: Modules
+  /** Where Gs in progress here tell how far they are. */
+  readonly progress: ProgressSlots
   readonly nesting: number
   /** The G whose sync code runs now, 0 if none. */
   current = 0
+  /** That G as its own code knows it, if it has asked. */
+  running: Running | undefined
   /** How many Gs are being run by joins below the current one. */
   helping = 0
   /** How many calls stand on the stack within one another. */
   depth = 0
   /** The cancellation epoch at which the current chain of callers was found to be wanted. */
   cleanEpoch = -1
-  /** Gs in progress here that need the event loop. */
-  pending = 0
   /** Gs in progress here that wait for their task's module. */
   loading = 0
   /** Called when something happened on the event loop that the sleeping loop should look at. */
   poke: () => void = () => {}
   /** Continuations of fibers that are ready to run. */
   readonly ready: ReadyQueue = new ReadyQueue(() => this.poke())
-  readonly #suspended = new Set<Suspended>()
-  #seenEpoch = 0
+  /** Gs in progress here that wait for the event loop. */
+  readonly suspensions: Suspensions = new Suspensions(this)
+  /** Calls that those have made. */
+  readonly nested: Nested = new Nested(this)
 
   constructor(s: Sched, init: MachineInit, shared: SharedTable) {
     this.s = s
@@ -129,6 +119,7 @@ export class MachineRuntime {
     this.home = homeOf(init.p)
     this.shared = shared
     this.modules = new Modules(s, init.loadTimeout)
+    this.progress = viewProgress(init.progress)
   }
 
   /** Whether `g` can be run without waiting for a module or a shared buffer. */
@@ -143,7 +134,7 @@ export class MachineRuntime {
     const G = gw(this.s, g)
     if (mem[G + G_PARENT] === 0) this.t.roots++
     const def = this.modules.known(mem[G + G_TASK])
-    if (def === undefined) return this.#load(g, mem[G + G_TASK])
+    if (def === undefined) return this.suspensions.load(g, mem[G + G_TASK])
     if (!hasBytes(this.memory, g)) return this.call(g, def, takeInline(this.memory, g))
     const bytes = copyBytes(this.memory, g)
     const ids = sharedIds(bytes)
@@ -151,22 +142,7 @@ export class MachineRuntime {
       this.freePayload(g)
       return this.#callWith(g, def, bytes)
     }
-    // It has not started, so it is not tied to this machine: once the buffers are here, whoever is free takes it.
-    this.#suspend(g, def, (suspended) =>
-      this.shared.whenKnown(ids, () => {
-        if (this.#resume(suspended)) this.#queueAgain(g)
-      }))
-  }
-
-  #queueAgain(g: number): void {
-    const { s, t } = this
-    const root = s.mem[gw(s, g) + G_PARENT] === 0
-    if (root) t.roots--
-    setRunning(s, g, this.m)
-    t.spill[0] = unclaim(s, g, this.m)
-    append(s, s.bounded && root ? s.rq : s.gq, t.spill, 1, this.m)
-    if (s.bounded) wakeEach(s)
-    wakep(s)
+    this.suspensions.awaitBuffers(new Running(this, g, def), ids)
   }
 
   #callWith(g: number, def: TaskDef, bytes: Uint8Array): void {
@@ -196,12 +172,19 @@ export class MachineRuntime {
   call(g: number, def: TaskDef, args: ReadonlyArray<unknown>): void {
     const outer = this.current
     const outerEpoch = this.cleanEpoch
+    const outerRunning = this.running
     this.current = g
     this.cleanEpoch = -1
     let value: unknown
     let failed = false
     try {
-      value = apply(def, args)
+      if (def.async) {
+        const running = this.running = new Running(this, g, def)
+        value = callIn(running, () => apply(def, args))
+      } else {
+        this.running = undefined
+        value = apply(def, args)
+      }
     } catch (error) {
       value = error
       failed = true
@@ -213,90 +196,43 @@ export class MachineRuntime {
         failed = true
       }
     }
+    const running = this.running
     this.current = outer
     this.cleanEpoch = outerEpoch
-    if (failed) this.fail(g, value)
-    else if (def.effect && isEffect(value)) this.#fork(g, def, value as Effect.Effect<unknown, unknown>)
-    else if (isThenable(value)) this.#await(g, def, value)
+    this.running = outerRunning
+    if (!failed && def.effect && isEffect(value)) this.#fork(g, def, value as Effect.Effect<unknown, unknown>, running)
+    else if (!failed && isThenable(value)) this.#await(g, def, value, running)
+    else if (running !== undefined && running.jobs.size > 0) this.suspensions.outlive(running, failed, value)
+    else if (failed) this.fail(g, value)
     else this.succeed(g, value)
   }
 
-  #await(g: number, def: TaskDef, promise: PromiseLike<unknown>): void {
-    const settled = Promise.resolve(promise)
-    if ((this.s.mem[gw(this.s, g) + G_FLAGS] & FLAG_SYNC) !== 0) {
-      settled.catch(() => {}) // its outcome is told below, whatever becomes of the promise
+  #await(g: number, def: TaskDef, promise: PromiseLike<unknown>, running: Running | undefined): void {
+    if (!this.#mayWait(g)) {
+      if (running !== undefined) running.over = true
+      Promise.resolve(promise).catch(() => {}) // its outcome is told now, whatever becomes of the promise
       return this.report(g, DEADLOCK, asyncChild)
     }
-    this.#suspend(g, def, (suspended) =>
-      settled.then(
-        (value) => this.#resume(suspended) && this.succeed(g, value),
-        (error) => this.#resume(suspended) && this.fail(g, error),
-      ))
+    this.suspensions.await(running ?? new Running(this, g, def), promise)
   }
 
-  #fork(g: number, def: TaskDef, effect: Effect.Effect<unknown, unknown>): void {
-    if ((this.s.mem[gw(this.s, g) + G_FLAGS] & FLAG_SYNC) !== 0) return this.report(g, DEADLOCK, asyncChild)
-    this.#suspend(g, def, (suspended) => {
-      suspended.fiber = runFiber(effect, this.ready, (exit) => {
-        if (!this.#resume(suspended)) return
-        if (Exit.isSuccess(exit)) this.succeed(g, exit.value)
-        else this.failCause(g, exit.cause)
-      })
-    })
+  #fork(g: number, def: TaskDef, effect: Effect.Effect<unknown, unknown>, running: Running | undefined): void {
+    if (!this.#mayWait(g)) return this.report(g, DEADLOCK, asyncChild)
+    // It begins here, on top of who waits in a join, but not in its name.
+    const outer = this.current
+    this.current = 0
+    this.suspensions.fork(running ?? new Running(this, g, def), effect)
+    this.current = outer
   }
 
-  /** Leaves a G to the event loop; `start` is told what to pass to `#resume`. */
-  #suspend(g: number, def: TaskDef, start: (suspended: Suspended) => void): void {
-    const suspended: Suspended = { g, def, fiber: undefined, stopping: false }
-    setWaiting(this.s, g, this.m)
-    this.#suspended.add(suspended)
-    this.pending++
-    // It may have been cancelled before it came here, at an epoch that was looked at already.
-    if (isCancelled(this.s, g)) {
-      this.#seenEpoch = NEVER
-      this.poke()
-    }
-    start(suspended)
+  /** Whether the caller of `g` does without its outcome until the event loop has turned. */
+  #mayWait(g: number): boolean {
+    return (this.s.mem[gw(this.s, g) + G_FLAGS] & FLAG_SYNC) === 0
   }
 
-  /** False if the G was ended meanwhile. */
-  #resume(suspended: Suspended): boolean {
-    if (!this.#suspended.delete(suspended)) return false
-    this.pending--
-    this.poke()
-    return true
-  }
-
-  #load(g: number, task: number): void {
-    this.loading++
-    const settle = (loaded: Loaded, suspended: Suspended) => {
-      this.loading--
-      if (!this.#resume(suspended)) return this.poke()
-      if (loaded instanceof NotFound) return this.report(g, NOT_FOUND, [loaded.module, loaded.reason])
-      if (this.s.mem[gw(this.s, g) + G_PARENT] === 0) this.t.roots-- // counted again by run
-      this.run(g)
-    }
-    const def = this.modules.placeholder(task)
-    this.#suspend(g, def, (suspended) => this.modules.load(task).then((loaded) => settle(loaded, suspended)))
-  }
-
-  /** Ends the Gs waiting here that nobody wants any more. Cheap when nothing was cancelled since the last time. */
-  endCancelled(): void {
-    if (this.#suspended.size === 0) return
-    const epoch = Atomics.load(this.s.mem, CANCEL_EPOCH)
-    if (epoch === this.#seenEpoch) return
-    this.#seenEpoch = epoch
-    for (const suspended of this.#suspended) {
-      if (!isCancelled(this.s, suspended.g)) continue
-      if (suspended.fiber !== undefined) {
-        // It ends when its finalizers have run.
-        if (!suspended.stopping) stopFiber(suspended.fiber)
-        suspended.stopping = true
-      } else if (this.#resume(suspended)) {
-        setOutcome(this.memory, suspended.g, INTERRUPTED)
-        this.end(suspended.g)
-      }
-    }
+  /** The task of a G in progress here. */
+  defOf(g: number): TaskDef {
+    return this.modules.known(this.s.mem[gw(this.s, g) + G_TASK])!
   }
 
   /** Ends a G with the value that it returned. */
@@ -367,13 +303,22 @@ export class MachineRuntime {
   /** Ends a G whose outcome is written, and tells its waiter. */
   end(g: number): void {
     const G = gw(this.s, g)
-    // Both words must be read before the G is ended: then it belongs to the waiter.
-    const waiter = this.s.mem[G + G_WAITER]
-    if (this.s.mem[G + G_PARENT] === 0) this.t.roots--
+    const { mem } = this.s
+    // All must be read before the G is ended: then it belongs to the waiter.
+    const waiter = mem[G + G_WAITER]
+    const byMail = (mem[G + G_FLAGS] & FLAG_MAIL) !== 0
+    const hint = hintOf(g, generationOf(mem[G + G_STATUS]))
+    if (mem[G + G_PARENT] === 0) this.t.roots--
     const ended = finish(this.s, g, this.m)
     if (ended === LOST) return
     if (waiter === 0) pushHost(this.s, g)
+    else if (byMail) this.#postTo(waiter - 1, hint)
     else if (ended === ENDED_WAKE) unpark(this.s, waiter - 1)
+  }
+
+  #postTo(m: number, hint: number): void {
+    if (m === this.m) this.nested.endedHere(hint)
+    else post(this.s, m, hint)
   }
 }
 

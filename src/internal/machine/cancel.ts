@@ -1,10 +1,15 @@
 /** Whether anybody still wants a G: it is not, if it or one of its callers was cancelled. */
-import { FLAG_CANCEL, G_FLAGS, G_PARENT, gw, type Sched } from "../scheduler/index.ts"
+import { FLAG_CANCEL, FLAG_MAIL, G_FLAGS, G_PARENT, gw, type Sched } from "../scheduler/index.ts"
 
-/** Callers outlive those they spawned, so the chain of records can be followed. */
+/**
+ * Callers outlive those they spawned, so the chain of records can be followed. It ends at a G whose caller is suspended:
+ * that cancels its calls itself when it is cancelled, but not those that its finalizers make.
+ */
 export const isCancelled = (s: Sched, g: number): boolean => {
   for (let at = g; at !== 0; at = s.mem[gw(s, at) + G_PARENT]) {
-    if ((Atomics.load(s.mem, gw(s, at) + G_FLAGS) & FLAG_CANCEL) !== 0) return true
+    const flags = Atomics.load(s.mem, gw(s, at) + G_FLAGS)
+    if ((flags & FLAG_CANCEL) !== 0) return true
+    if ((flags & FLAG_MAIL) !== 0) return false
   }
   return false
 }

@@ -31,15 +31,17 @@ export class ReadyQueue implements Scheduler {
     return (fiber as unknown as { readonly currentOpCount: number }).currentOpCount > MAX_OPS ? 0 : false
   }
 
-  /** Runs up to `most` continuations; true if there are more. */
-  run(most: number): boolean {
-    for (let i = 0; i < most && this.#next < this.#tasks.length; i++) this.#tasks[this.#next++]()
-    if (this.#next < this.#tasks.length) return true
-    if (this.#next > 0) {
+  /** Runs up to `most` continuations. */
+  run(most: number): void {
+    for (let i = 0; i < most && !this.isEmpty; i++) this.#tasks[this.#next++]()
+    if (this.isEmpty && this.#next > 0) {
       this.#tasks = []
       this.#next = 0
     }
-    return false
+  }
+
+  get isEmpty(): boolean {
+    return this.#next === this.#tasks.length
   }
 }
 

@@ -41,27 +41,32 @@ export const runLoop = async (r: MachineRuntime): Promise<void> => {
   for (;;) {
     // Before it looks at anything: who tells it of news afterwards sets the word again.
     if (r.loading > 0) Atomics.store(s.mem, mw(s, m) + M_PARK, 0)
-    r.endCancelled()
+    r.nested.collect()
+    r.suspensions.endCancelled()
     if (r.loading > 0) {
       // What it would take now would most likely wait for the same module, while other machines could run it.
       if (Atomics.load(s.mem, STATE) === STOPPING) return
       await sleep()
       continue
     }
-    const busy = r.ready.run(READY_BATCH)
+    r.ready.run(READY_BATCH)
+    // The one may lead to the other: whatever of either is left must keep the machine from sleeping.
+    const busy = !r.ready.isEmpty || r.nested.hasArrived
     const g = busy ? pollRunnable(s, t) : findRunnable(s, t)
     if (g === STOP) return
     if (g !== NOTHING) {
       r.run(g)
-      if (++ticks < TURN_TICKS && (r.pending === 0 || performance.now() - turned < TURN_MS)) continue
+      // Continuations of promises come between Gs as well, without a turn of the event loop.
+      if (r.suspensions.size > 0) await undefined
+      if (++ticks < TURN_TICKS && (r.suspensions.size === 0 || performance.now() - turned < TURN_MS)) continue
       ticks = 0
-      if (r.pending === 0 && performance.now() - turned < TURN_MS) continue
+      if (r.suspensions.size === 0 && performance.now() - turned < TURN_MS) continue
       await turn()
     } else if (busy) {
       if (++ticks < TURN_TICKS && performance.now() - turned < TURN_MS) continue
       ticks = 0
       await turn()
-    } else if (r.pending === 0) {
+    } else if (r.suspensions.size === 0) {
       parkBlocking(s, p, m, PARK_MS)
       leaveIdle(s, t)
       if (performance.now() - turned < PARK_MS) continue

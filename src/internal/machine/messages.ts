@@ -4,6 +4,8 @@ import type { SharedNotice } from "./SharedTable.ts"
 /** What a machine gets at its start. */
 export interface MachineInit {
   readonly memory: SharedArrayBuffer
+  /** Slots for the progress of Gs, see progress.ts. */
+  readonly progress: ArrayBufferLike
   readonly m: number
   readonly p: number
   /** Longest time in ms that a task's module may take to load. */

@@ -59,7 +59,7 @@ import { apply, asyncChild, isThenable, type MachineRuntime } from "./MachineRun
 import { claimChild, waitFor } from "./waiting.ts"
 
 /** A child's way to end. */
-type Ended = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown }
+export type Ended = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown }
 
 /** A spawned child: what the parent holds until it joins. */
 export class Child {
@@ -138,7 +138,8 @@ const putEncoded = (r: MachineRuntime, g: number, def: TaskDef, args: ReadonlyAr
   }
 }
 
-const numberOf = (r: MachineRuntime, def: TaskDef): number => {
+/** The number of a task in the pool, by which it is told to others. */
+export const numberOf = (r: MachineRuntime, def: TaskDef): number => {
   const id = addTask(r.s, new TextEncoder().encode(def.key), r.m)
   if (id === TABLE_FULL) throw new Error("the pool's table of task names is full")
   r.modules.remember(id, def)
@@ -204,7 +205,7 @@ const runClaimed = (
 
 /** Runs a child for which there is no record, on copies of its arguments as if there were one. */
 const runAtOnce = (r: MachineRuntime, def: TaskDef, args: ReadonlyArray<unknown>, parent: number): Child => {
-  const copies = args.every(isPlain) ? args : decode(encode(args, "args", r.shared), r.shared)
+  const copies = copyValues(r, args)
   r.s.mem[pw(r.p) + P_COUNTERS + C_INLINED]++
   return new Child(r, def, parent, 0, 0, undefined, callNested(r, parent, def, copies))
 }
@@ -262,6 +263,16 @@ const toEnded = (r: MachineRuntime, def: TaskDef, value: unknown): Ended => {
     Promise.resolve(value).catch(() => {}) // its outcome is told here, whatever becomes of the promise
     return { ok: false, error: new Deadlock({ task: def.name, waits: asyncChild }) }
   }
+  return copyValue(r, def, value)
+}
+
+/** Arguments as they arrive on another thread. Throws `Unsendable`. */
+export const copyValues = (r: MachineRuntime, values: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
+  values.every(isPlain) ? values : decode(encode(values, "args", r.shared), r.shared)
+
+/** A result as it arrives on another thread. */
+export const copyValue = (r: MachineRuntime, def: TaskDef, value: unknown): Ended => {
+  if (isPlain(value)) return { ok: true, value }
   try {
     return { ok: true, value: decode(encode([value], "result", r.shared), r.shared)[0] }
   } catch (error) {

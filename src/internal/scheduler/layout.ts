@@ -29,6 +29,8 @@ const MAGIC_VALUE = 0x474d5031 // "GMP1"
 export const STATE = LINE
 /** Counts cancellations, so that a running G needs one load to learn that there is nothing new. */
 export const CANCEL_EPOCH = LINE + 1
+/** How many machines have died; written by the host. */
+export const DEATHS = 2 * LINE
 /** Central list of free G records: lock, head, count, next never-used index, and whether the host waits for one. */
 export const SLOTS_LOCK = 3 * LINE
 export const SLOTS_FREE = 4 * LINE
@@ -118,7 +120,11 @@ export const C_INLINED = 10
 export const M_PARK = 0
 /** Life of the machine: {@link M_NONE}, {@link M_LOADING}, {@link M_READY}, {@link M_EXITED}. */
 export const M_LIFE = LINE
-const M_WORDS = 2 * LINE
+/** The machine's mailbox: a flag and slots for hints; see mail.ts. */
+export const M_MAIL = 2 * LINE
+export const M_BOX = 3 * LINE
+export const MAIL_SLOTS = 64
+const M_WORDS = M_BOX + MAIL_SLOTS
 export const M_NONE = 0
 export const M_LOADING = 1
 export const M_READY = 2
@@ -133,7 +139,7 @@ export const Q_SLOTS = 2 * LINE
 // ---- G: 128 bytes ---------------------------------------------------------------------------------------------
 const G_WORDS = 32
 export const G_STATUS = 0
-/** {@link FLAG_CANCEL} and {@link FLAG_SYNC}. */
+/** {@link FLAG_CANCEL}, {@link FLAG_SYNC} and {@link FLAG_MAIL}. */
 export const G_FLAGS = 1
 /** Index in the task-name table. */
 export const G_TASK = 2
@@ -166,6 +172,8 @@ export const G_PAYLOAD_WORDS = G_WORDS - G_PAYLOAD
 export const FLAG_CANCEL = 1
 /** Spawned by a function that joins without an event loop: it must end when its function returns. */
 export const FLAG_SYNC = 2
+/** Its waiter, a machine, is told of its end through its mailbox. */
+export const FLAG_MAIL = 4
 
 /** Most Gs a pool can hold: the width of the index in a hint. Index 0 is never used. */
 export const MAX_CAPACITY = (1 << 22) - 2

@@ -1,0 +1,398 @@
+/**
+ * Calls that Gs on this machine's event loop make: async functions, fibers, generators. What HostPool and Deliveries
+ * are for the host. A call becomes a child G on the local queue, where another machine may steal it; its end comes back
+ * through this machine's mailbox. A G does not end before its children.
+ *
+ * This cannot deadlock: the waiting G holds no processor, and with no record or no room for the arguments the call is
+ * run right here, without a record, as part of its caller.
+ */
+import type * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import { NotSerializable, PayloadTooLarge, TaskFailed } from "../../Errors.ts"
+import { decode, encode, sharedIds, Unsendable } from "../codec/codec.ts"
+import { hasBytes, INTERRUPTED, outcomeOf, putBytes, putInline, SUCCEEDED, takeInline, UNSENDABLE } from "../codec/payload.ts"
+import { describe } from "../codec/unsendable.ts"
+import { type Described, Job, type JobOwner } from "../host/Job.ts"
+import { ProgressWatch } from "../host/Progress.ts"
+import type { TaskDef } from "../registry.ts"
+import {
+  allocate,
+  announceCancel,
+  C_SPAWNS,
+  cancelQueued,
+  DONE,
+  FLAG_MAIL,
+  G_CHILD,
+  G_FLAGS,
+  G_PARENT,
+  G_TASK,
+  G_WAITER,
+  generationOf,
+  gw,
+  hintOf,
+  indexOf,
+  largestPayload,
+  machineOf,
+  MAIL_SLOTS,
+  makeRunnable,
+  P_COUNTERS,
+  put,
+  pw,
+  release,
+  requestCancel,
+  stateOf,
+  statusOf,
+  takeMail,
+  unpark,
+  wakep,
+} from "../scheduler/index.ts"
+import { EffectFailed, errorOf, type Failure } from "../taskError.ts"
+import { isEffect, runFiber, stopFiber } from "./fibers.ts"
+import { apply, isThenable, type MachineRuntime } from "./MachineRuntime.ts"
+import { provideNested } from "./nestedPool.ts"
+import { callIn, type Running } from "./Running.ts"
+import { copyValue, copyValues, endChildren, numberOf } from "./spawn.ts"
+
+/** Calls of one batch that are queued or running at once. */
+const WINDOW = 1024
+/** Ms between tries of a detached call for which there is no room. */
+const RETRY_MS = 5
+
+/** A batch of calls, or a single one, made by a G. */
+export class ChildJob extends Job {
+  readonly parent: Running
+  /** Calls that are run without a record, and how to stop them. */
+  readonly inlined: Set<() => void> = new Set()
+
+  constructor(parent: Running, owner: JobOwner, length: number, limit: number) {
+    super(owner, length, limit)
+    this.parent = parent
+  }
+}
+
+/** A child G that is waited for. */
+interface Awaited {
+  readonly job: ChildJob
+  readonly index: number
+  readonly def: TaskDef
+}
+
+export class Nested {
+  readonly #r: MachineRuntime
+  /** By hint. */
+  readonly #awaited = new Map<number, Awaited>()
+  /** Hints of awaited Gs that ended on this machine: they need no mailbox. */
+  #arrived: Array<number> = []
+  readonly #mail = new Int32Array(MAIL_SLOTS)
+  /** Of children whose callers listen, once there was one. */
+  #progress: ProgressWatch | undefined
+
+  constructor(r: MachineRuntime) {
+    this.#r = r
+  }
+
+  /** Children that are queued or running. */
+  get size(): number {
+    return this.#awaited.size
+  }
+
+  /** Submits a batch of calls as children of a G. */
+  submit(parent: Running, owner: JobOwner, length: number, limit = Infinity): ChildJob {
+    if (parent.over) throw new Error(`task "${parent.def.name}" has ended and can make no calls`)
+    const job = new ChildJob(parent, owner, length, Math.min(limit, WINDOW))
+    parent.jobs.add(job)
+    this.#pump(job)
+    this.#checkEnd(job)
+    return job
+  }
+
+  #pump(job: ChildJob): void {
+    while (job.wantsMore) {
+      let call: Described
+      try {
+        call = job.held ?? job.owner.describe(job.cursor)
+      } catch (error) {
+        job.owner.onBroken(error)
+        return this.cancel(job)
+      }
+      const refused = this.#put(job, call)
+      if (refused === "no room") {
+        // Others of this batch make room when they end.
+        job.held = call
+        if (job.inFlight > 0) return
+        if (job.parent.g === 0) return void setTimeout(() => this.#pump(job), RETRY_MS)
+        this.#runHere(job, call)
+      } else if (refused !== undefined) {
+        this.#refuse(job, refused)
+      }
+      job.dropHeld()
+      job.cursor++
+    }
+  }
+
+  /** Makes a child G of a job's next call. */
+  #put(job: ChildJob, { args, def }: Described): "no room" | NotSerializable | PayloadTooLarge | undefined {
+    const r = this.#r
+    const { m, p, s } = r
+    const task = def.pool === s ? def.id : numberOf(r, def)
+    const g = allocate(s, r.list, r.home, m)
+    if (g === 0) return "no room"
+    const problem = this.#fill(job, g, def, args)
+    if (problem !== undefined) {
+      release(s, r.list, r.home, g, m)
+      return problem
+    }
+    const G = gw(s, g)
+    s.mem[G + G_TASK] = task
+    s.mem[G + G_FLAGS] = FLAG_MAIL
+    s.mem[G + G_PARENT] = job.parent.g
+    s.mem[G + G_WAITER] = m + 1
+    if (job.listens) this.#listenTo(g)
+    const hint = makeRunnable(s, g)
+    this.#awaited.set(hint, { job, index: job.cursor, def })
+    job.slots[job.cursor] = hint
+    job.inFlight++
+    s.mem[pw(p) + P_COUNTERS + C_SPAWNS]++
+    put(s, p, hint, job.length === 1, m, r.t.spill)
+    wakep(s)
+    r.poke()
+    return undefined
+  }
+
+  #fill(
+    job: ChildJob,
+    g: number,
+    def: TaskDef,
+    args: ReadonlyArray<unknown>,
+  ): "no room" | NotSerializable | PayloadTooLarge | undefined {
+    const { m, memory, s, shared } = this.#r
+    if (job.heldBytes === undefined && putInline(memory, g, args)) return undefined
+    let bytes = job.heldBytes
+    if (bytes === undefined) {
+      try {
+        bytes = encode(args, "args", shared)
+      } catch (error) {
+        if (!(error instanceof Unsendable)) throw error
+        return new NotSerializable({ task: def.name, path: error.path, reason: error.reason })
+      }
+      const limit = largestPayload(s)
+      if (bytes.length > limit) return new PayloadTooLarge({ task: def.name, bytes: bytes.length, limit })
+    }
+    if (putBytes(memory, g, bytes, m, 0)) return undefined
+    job.heldBytes ??= bytes.slice()
+    return "no room"
+  }
+
+  /** Fails a call that cannot be sent: later, so that no caller is called back while it submits. */
+  #refuse(job: ChildJob, failure: Failure): void {
+    const index = job.cursor
+    job.refusing++
+    this.#r.ready.scheduleTask(() => {
+      job.refusing--
+      job.owner.onFailure(index, failure)
+      this.#goOn(job)
+    })
+  }
+
+  #listenTo(g: number): void {
+    const { progress, s } = this.#r
+    this.#progress ??= new ProgressWatch(progress, (g, reported) => {
+      const { index, job } = this.#awaited.get(hintOf(g, generationOf(statusOf(s, g))))!
+      if (!job.cancelled) job.owner.onProgress!(index, reported)
+    })
+    this.#progress.begin(g)
+  }
+
+  /** Takes note that an awaited G has ended on this machine. */
+  endedHere(hint: number): void {
+    this.#arrived.push(hint)
+    this.#r.poke()
+  }
+
+  /** Whether awaited Gs have ended here whose outcomes were not taken yet. */
+  get hasArrived(): boolean {
+    return this.#arrived.length > 0
+  }
+
+  /** Takes the outcomes that have arrived. Cheap while no child is waited for. */
+  collect(): void {
+    if (this.#awaited.size === 0) return
+    if (this.#arrived.length > 0) {
+      const arrived = this.#arrived
+      this.#arrived = []
+      for (const hint of arrived) this.#arrive(hint)
+    }
+    const { m, s } = this.#r
+    const n = takeMail(s, m, this.#mail)
+    if (n < 0) { for (const hint of [...this.#awaited.keys()]) this.#arrive(hint) }
+    else for (let i = 0; i < n; i++) this.#arrive(this.#mail[i])
+  }
+
+  #arrive(hint: number): void {
+    const awaited = this.#awaited.get(hint)
+    const r = this.#r
+    const g = indexOf(hint)
+    // A hint is only a hint: see mail.ts.
+    if (awaited === undefined || stateOf(statusOf(r.s, g)) !== DONE) return
+    const outcome = outcomeOf(r.memory, g)
+    if (!hasBytes(r.memory, g)) {
+      const values = takeInline(r.memory, g)
+      this.#free(hint, awaited)
+      return this.#tell(awaited, outcome, values)
+    }
+    const bytes = r.takeBytes(g)
+    this.#free(hint, awaited)
+    r.shared.whenKnown(sharedIds(bytes), () => {
+      let values: ReadonlyArray<unknown>
+      try {
+        values = decode(bytes, r.shared)
+      } catch (error) {
+        return this.#tell(awaited, UNSENDABLE, ["result", `reading it failed in the caller: ${describe(error)}`])
+      }
+      this.#tell(awaited, outcome, values)
+    })
+  }
+
+  #free(hint: number, { index, job }: Awaited): void {
+    const r = this.#r
+    if (job.listens) this.#progress?.end(indexOf(hint))
+    this.#awaited.delete(hint)
+    job.slots[index] = 0
+    release(r.s, r.list, r.home, indexOf(hint), r.m)
+  }
+
+  #tell({ def, index, job }: Awaited, outcome: number, values: ReadonlyArray<unknown>): void {
+    job.inFlight--
+    if (outcome === SUCCEEDED) job.owner.onSuccess(index, values[0])
+    else if (outcome === INTERRUPTED) job.owner.onInterrupted(index)
+    else job.owner.onFailure(index, errorOf(def.name, outcome, values))
+    this.#goOn(job)
+  }
+
+  #goOn(job: ChildJob): void {
+    this.#pump(job)
+    this.#checkEnd(job)
+  }
+
+  #checkEnd(job: ChildJob): void {
+    job.checkEnd()
+    const { parent } = job
+    if (!job.ended || !parent.jobs.delete(job) || parent.jobs.size > 0) return
+    const go = parent.childless
+    parent.childless = undefined
+    go?.()
+  }
+
+  /** Stops a job: children that have not started never will, those that run are asked to stop. */
+  cancel(job: ChildJob): void {
+    if (job.cancelled || job.ended) return
+    const r = this.#r
+    const { s } = r
+    job.cancelled = true
+    job.dropHeld()
+    let asked = false
+    for (let index = 0; index < job.cursor && job.inFlight > 0; index++) {
+      const hint = job.slots[index]
+      if (hint === 0) continue
+      const g = indexOf(hint)
+      if (cancelQueued(s, g, generationOf(statusOf(s, g)))) {
+        r.freePayload(g)
+        this.#free(hint, this.#awaited.get(hint)!)
+        job.inFlight--
+        job.owner.onInterrupted(index)
+      } else {
+        requestCancel(s, g)
+        asked = true
+      }
+    }
+    if (asked) {
+      announceCancel(s)
+      // Those that sleep with the child in their event loop would see it at their next look only.
+      for (const hint of job.slots) {
+        if (hint === 0) continue
+        const machine = machineOf(statusOf(s, indexOf(hint)))
+        if (machine < s.machines) unpark(s, machine)
+      }
+      r.poke()
+    }
+    for (const stop of [...job.inlined]) stop()
+    this.#checkEnd(job)
+  }
+
+  /** Stops all jobs of a G. */
+  cancelAll(parent: Running): void {
+    for (const job of [...parent.jobs]) this.cancel(job)
+  }
+
+  /** Runs a call for which there is no record, on copies of its arguments, as part of its caller. */
+  #runHere(job: ChildJob, { args, def }: Described): void {
+    const r = this.#r
+    const index = job.cursor
+    job.inFlight++
+    let ended = false
+    let fiber: Fiber.RuntimeFiber<unknown, unknown> | undefined
+    const end = (tell: () => void) => {
+      if (ended) return
+      ended = true
+      job.inlined.delete(stop)
+      job.inFlight--
+      tell()
+      this.#goOn(job)
+    }
+    const interrupted = () => end(() => job.owner.onInterrupted(index))
+    const stop = () => fiber === undefined ? interrupted() : stopFiber(fiber)
+    const fail = (failure: Failure) => end(() => job.owner.onFailure(index, failure))
+    const succeed = (value: unknown) => {
+      const copy = copyValue(r, def, value)
+      if (copy.ok) end(() => job.owner.onSuccess(index, copy.value))
+      else fail(copy.error as Failure)
+    }
+    job.inlined.add(stop)
+    // Later, so that calls within calls do not stand on one another's stack.
+    r.ready.scheduleTask(() => {
+      if (ended) return
+      let value: unknown
+      try {
+        value = this.#call(job.parent, def, copyValues(r, args))
+      } catch (error) {
+        if (error instanceof Unsendable) {
+          return fail(new NotSerializable({ task: def.name, path: error.path, reason: error.reason }))
+        }
+        return fail(new TaskFailed({ task: def.name, error }))
+      }
+      if (def.effect && isEffect(value)) {
+        fiber = runFiber(provideNested(job.parent, value as Effect.Effect<unknown, unknown>), r.ready, (exit) => {
+          if (Exit.isSuccess(exit)) succeed(exit.value)
+          else if (job.cancelled && Exit.isInterrupted(exit)) interrupted()
+          else fail(new EffectFailed(exit.cause))
+        })
+      } else if (isThenable(value)) {
+        Promise.resolve(value).then(succeed, (error) => fail(new TaskFailed({ task: def.name, error })))
+      } else {
+        succeed(value)
+      }
+    })
+  }
+
+  /** Calls a function in the name of the G that called it, which is suspended. */
+  #call(parent: Running, def: TaskDef, args: ReadonlyArray<unknown>): unknown {
+    const r = this.#r
+    const outer = r.current
+    const outerRunning = r.running
+    const children = r.s.mem[gw(r.s, parent.g) + G_CHILD]
+    r.current = parent.g
+    r.running = parent
+    let failed = true
+    try {
+      const value = callIn(parent, () => apply(def, args))
+      failed = false
+      return value
+    } finally {
+      r.current = outer
+      r.running = outerRunning
+      const childError = endChildren(r, parent.g, failed, children)
+      if (!failed && childError !== undefined) throw childError.error
+    }
+  }
+}
