@@ -124,6 +124,7 @@ export const makePool = (
   Effect.gen(function* () {
     const resolved = yield* resolveOptions(options, how.bounded === true)
     const runtime = yield* Effect.runtime()
+    const opener = yield* Effect.getFiberRefs
     const onStray = (error: unknown): void => {
       Effect.logWarning("an error in a task's code that belongs to no running call", error).pipe(
         Effect.provide(runtime),
@@ -135,7 +136,7 @@ export const makePool = (
     const { closed, pool, started } = yield* Effect.acquireRelease(
       Effect.try({
         try: () => {
-          const opened = openPool({ ...resolved, onStray }, how.backend)
+          const opened = openPool({ ...resolved, opener, onStray }, how.backend)
           return { ...opened, closed: close(opened.pool) }
         },
         catch: (error) => error as MissingGuard,

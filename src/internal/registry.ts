@@ -3,6 +3,11 @@
  * by its source; that key is what crosses threads.
  */
 
+import type { Layer } from "effect/Layer"
+
+/** The services that an Effect task needs. */
+export type TaskLayer = Layer<never, unknown>
+
 /** A task as one thread knows it. */
 export interface TaskDef {
   readonly name: string
@@ -13,6 +18,8 @@ export interface TaskDef {
   readonly fn: (...args: Array<never>) => unknown
   /** Whether the function returns an Effect that is to be run. */
   readonly effect: boolean
+  /** What provides the services that the Effect needs. */
+  readonly layer: TaskLayer | undefined
   /** Whether it is an async function. */
   readonly async: boolean
   /** Its number in the pool whose memory is {@link TaskDef.pool}. */
@@ -42,7 +49,13 @@ export const unpackKey = (key: string): TaskKey => {
 }
 
 /** Makes a task of a module known. Throws if this evaluation of the module has already defined one of that name. */
-export const defineTask = (meta: ImportMeta, name: string, fn: TaskDef["fn"], effect = false): TaskDef => {
+export const defineTask = (
+  meta: ImportMeta,
+  name: string,
+  fn: TaskDef["fn"],
+  effect = false,
+  layer?: TaskLayer,
+): TaskDef => {
   if (typeof meta?.url !== "string") {
     throw new TypeError(`task "${name}": the first argument must be the module's import.meta`)
   }
@@ -51,15 +64,16 @@ export const defineTask = (meta: ImportMeta, name: string, fn: TaskDef["fn"], ef
   const names = namesOf.get(meta) ?? new Set()
   if (names.has(name)) throw new TypeError(`two tasks named "${name}" in ${meta.url}: names must differ in a module`)
   namesOf.set(meta, names.add(name))
-  return learn({ name, module: meta.url, source: "" }, fn, effect)
+  return learn({ name, module: meta.url, source: "" }, fn, effect, layer)
 }
 
 const isAsync = (fn: unknown): boolean => Object.prototype.toString.call(fn) === "[object AsyncFunction]"
 
 /** Makes a task known under its key, in place of a former one. */
-export const learn = (parts: TaskKey, fn: TaskDef["fn"], effect = false): TaskDef => {
+export const learn = (parts: TaskKey, fn: TaskDef["fn"], effect = false, layer?: TaskLayer): TaskDef => {
   const key = packKey(parts)
-  const def: TaskDef = { name: parts.name, module: parts.module, key, fn, effect, async: isAsync(fn), id: -1, pool: undefined }
+  const { module, name } = parts
+  const def: TaskDef = { name, module, key, fn, effect, layer, async: isAsync(fn), id: -1, pool: undefined }
   known.set(key, def)
   return def
 }

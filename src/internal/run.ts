@@ -1,6 +1,8 @@
 /** Calls as Effects: one at a time, and in bulk. */
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import type { TaskError } from "../Errors.ts"
 import type { PoolService } from "../Pool.ts"
 import type { Described, JobOwner } from "./host/Job.ts"
@@ -8,8 +10,12 @@ import type { Reported } from "./host/Progress.ts"
 import { submitterOf } from "./poolHost.ts"
 import { causeOf, type Failure } from "./taskError.ts"
 
+/** The fiber that runs now. */
+const thisFiber = (): JobOwner["caller"] => Option.getOrUndefined(Fiber.getCurrentFiber())
+
 /** Owner of a single call. */
 class Single<A, E> implements JobOwner {
+  readonly caller: JobOwner["caller"]
   readonly call: Described
   readonly resume: (effect: Effect.Effect<A, E>) => void
   readonly onProgress: JobOwner["onProgress"]
@@ -20,6 +26,7 @@ class Single<A, E> implements JobOwner {
     resume: (effect: Effect.Effect<A, E>) => void,
     onProgress: ((reported: Reported) => void) | undefined,
   ) {
+    this.caller = call.def.effect ? thisFiber() : undefined
     this.call = call
     this.resume = resume
     this.onProgress = onProgress && ((_, reported) => onProgress(reported))
@@ -72,6 +79,7 @@ export interface Outcomes {
 
 /** Owner of a batch. */
 class Bulk implements JobOwner {
+  readonly caller: JobOwner["caller"] = thisFiber()
   readonly outcomes: Outcomes
   readonly describe: (index: number) => Described
   readonly failFast: boolean

@@ -3,7 +3,8 @@
  */
 import { MachineStartFailed, MachineStuck } from "../../Errors.ts"
 import { describe } from "../codec/unsendable.ts"
-import type { MachineInit, ToHost } from "../machine/messages.ts"
+import type { ConfigQuestion, Told } from "../context/messages.ts"
+import type { MachineInit, ToHost, ToMachine } from "../machine/messages.ts"
 import type { SharedNotice } from "../machine/SharedTable.ts"
 import { DEATHS, HOST_WAKE, M_LIFE, M_LOADING, M_READY, mw, P_M, pw, type Sched } from "../scheduler/index.ts"
 import type { MachineExit, MachineHandle, Spawner } from "./Spawner.ts"
@@ -17,6 +18,8 @@ const TERMINATE_MS = 5000
 export interface Machines {
   /** Starts all. Resolves when all are ready, rejects with `MachineStartFailed` when one is known not to be. */
   readonly start: () => Promise<void>
+  /** Sends a message to one. */
+  readonly post: (m: number, message: ToMachine) => void
   /** Sends a message to all but one. */
   readonly broadcast: (message: SharedNotice, except: number) => void
   /** From here on a machine's end is what is wanted. */
@@ -42,6 +45,8 @@ export interface Machines {
 export interface CrewOwner {
   readonly init: (m: number, p: number) => MachineInit
   readonly onShared: (notice: SharedNotice, from: number) => void
+  /** Machine `m` tells or asks something on behalf of a call. */
+  readonly onTold: (message: Told | ConfigQuestion, m: number) => void
   readonly onStray: (error: unknown) => void
   /** A machine that was ready died while the pool is open. Sweeps up; then it is replaced. */
   readonly onDeath: (m: number, p: number, reason: string) => Promise<void>
@@ -84,6 +89,11 @@ export class Crew implements Machines {
     for (const member of this.#members) {
       if (member !== undefined && member.exit === undefined && member.m !== except) member.handle.post(message)
     }
+  }
+
+  post(m: number, message: ToMachine): void {
+    const member = this.#members[m]
+    if (member !== undefined && member.exit === undefined) member.handle.post(message)
   }
 
   stopping(): void {
@@ -149,7 +159,8 @@ export class Crew implements Machines {
           const told = message as ToHost
           if (told.kind === "ready") ready()
           else if (told.kind === "shared") this.#owner.onShared(told, m)
-          else this.#owner.onStray(told.error)
+          else if (told.kind === "stray") this.#owner.onStray(told.error)
+          else this.#owner.onTold(told, m)
         },
         onExit: (exit) => {
           member.exit = exit

@@ -54,6 +54,7 @@ import {
   statusOf,
   sweep,
   takeHost,
+  TOLD_SHIFT,
   taskBytes,
   unpark,
   WAITING,
@@ -89,6 +90,8 @@ export interface DeliveriesOwner {
   readonly onWantsMore: (job: Job) => void
   /** Nothing is in flight any more. */
   readonly onIdle: () => void
+  /** See `Callers.mayEnd`. */
+  readonly mayEnd: (run: number, count: number, go: () => void) => boolean
   /** See `Machines.wait`. */
   readonly wait: (seen: number) => Promise<unknown> | undefined
   /** See `Machines.doze`. */
@@ -247,8 +250,23 @@ export class Deliveries {
     return first !== 0
   }
 
-  /** Hands a DONE G's outcome to its owner, at once or when the shared buffers in it have come. */
+  /** Hands a DONE G's outcome to its owner: at once, or when what it told the host has been heard. */
   #deliver(g: number): void {
+    const { s } = this.#memory
+    const told = s.mem[gw(s, g) + G_FLAGS] >>> TOLD_SHIFT
+    if (told !== 0) {
+      const run = hintOf(g, generationOf(statusOf(s, g)))
+      const go = () => {
+        this.#deliverNow(g)
+        this.#owner.onProgress()
+      }
+      if (!this.#owner.mayEnd(run, told, go)) return
+    }
+    this.#deliverNow(g)
+  }
+
+  /** At once or when the shared buffers in it have come. */
+  #deliverNow(g: number): void {
     const memory = this.#memory
     const outcome = outcomeOf(memory, g)
     if (!hasBytes(memory, g)) {

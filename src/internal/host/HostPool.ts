@@ -2,6 +2,8 @@
  * The host's side of a pool: puts calls into shared memory, takes their outcomes out, and closes. No Effect in here;
  * the public modules wrap it.
  */
+import * as FiberRefs from "effect/FiberRefs"
+import { Callers } from "../context/Callers.ts"
 import { type Memory, memoryOf } from "../codec/payload.ts"
 import {
   type MachineStartFailed,
@@ -70,6 +72,8 @@ export interface HostPoolOptions {
   readonly startIndex: number
   /** Limits of a machine's heap, on Node. */
   readonly resourceLimits: ResourceLimits | undefined
+  /** The context of whoever opens the pool; all defaults without it. */
+  readonly opener?: FiberRefs.FiberRefs
   /** What to do with an error in a task's code that belongs to no call any more. */
   readonly onStray: (error: unknown) => void
 }
@@ -131,12 +135,17 @@ export class HostPool {
     this.memory = memoryOf(this.s)
     this.#maxInFlight = Math.max(1, options.capacity - (options.capacity >>> 2))
     this.shared = new SharedTable(0, (notice) => this.#crew.broadcast(notice, -1))
-    this.#writer = new Writer(this.memory, this.shared)
+    const callers = new Callers(this.shared, options.opener ?? FiberRefs.empty(), {
+      answer: (answer, m) => this.#crew.post(m, answer),
+      onStray: options.onStray,
+    })
+    this.#writer = new Writer(this.memory, this.shared, callers)
     const progress = backend.allocate(progressBytes(options.capacity))
     this.#deliveries = new Deliveries(this.memory, this.shared, viewProgress(progress), options.capacity, {
       onProgress: () => this.#pump(),
       onWantsMore: (job) => void this.#waiting.add(job),
       onIdle: () => this.#settleDown(),
+      mayEnd: (run, count, go) => callers.mayEnd(run, count, go),
       wait: (seen) => this.#crew.wait(seen),
       doze: (ms) => this.#crew.doze(ms),
     })
@@ -150,13 +159,18 @@ export class HostPool {
         nesting: (currentMachine()?.nesting ?? -1) + 1,
         seed: (Math.random() * 2 ** 32) | 1,
         shared: this.shared.all(),
+        ofPool: callers.ofPool,
       }),
+      onTold: (message, m) => message.kind === "told" ? callers.onTold(message, m) : callers.onQuestion(message, m),
       onShared: ({ buffer, id }, from) => {
         this.shared.add(id, buffer)
         this.#crew.broadcast({ kind: "shared", id, buffer }, from)
       },
       onStray: options.onStray,
-      onDeath: (m, p, reason) => this.#deliveries.bury(m, p, reason),
+      onDeath: async (m, p, reason) => {
+        await this.#deliveries.bury(m, p, reason)
+        callers.bury(m, new Error(`the machine ended: ${reason}`))
+      },
       onLost: (error) => this.#giveUp(error),
     })
   }

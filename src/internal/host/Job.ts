@@ -2,6 +2,8 @@
  * A batch of calls that the host submits together, or a single one. The pool pulls calls from it as there is room,
  * and tells it how each ended. There is one object per batch, none per call.
  */
+import type { RuntimeFiber } from "effect/Fiber"
+import type { Packed } from "../context/envelope.ts"
 import type { TaskDef } from "../registry.ts"
 import type { Failure } from "../taskError.ts"
 import type { Reported } from "./Progress.ts"
@@ -14,6 +16,8 @@ export interface Described {
 
 /** What a job's owner provides. */
 export interface JobOwner {
+  /** The fiber that waits for the job, whose context travels with calls of Effect tasks. */
+  readonly caller?: RuntimeFiber<unknown, unknown> | undefined
   /** The call at `index`, asked for once and in order. If it throws, the job is cancelled and `onBroken` is called. */
   readonly describe: (index: number) => Described
   readonly onSuccess: (index: number, value: unknown) => void
@@ -47,6 +51,10 @@ export class Job {
   readonly slots: Int32Array | Array<number>
   cancelled = false
   ended = false
+  /** What travels with its calls of Effect tasks; null until the first of them is submitted. */
+  packed: Packed | undefined | null = null
+  /** What else to do when it has ended. */
+  close: (() => void) | undefined
   /** The call at `cursor` if it was asked for and could not be submitted, and its encoded arguments. */
   held: Described | undefined
   heldBytes: Uint8Array | undefined
@@ -73,6 +81,7 @@ export class Job {
   checkEnd(): void {
     if (this.ended || this.inFlight + this.refusing > 0 || (!this.cancelled && this.cursor < this.length)) return
     this.ended = true
+    this.close?.()
     this.owner.onEnd()
   }
 }

@@ -8,6 +8,7 @@
 import type { MachineStuck } from "../../Errors.ts"
 import { currentMachine, setCurrentMachine } from "../machine/current.ts"
 import { MachineRuntime } from "../machine/MachineRuntime.ts"
+import type { ToHost, ToMachine } from "../machine/messages.ts"
 import type { SharedTable } from "../machine/SharedTable.ts"
 import { findRunnable, hasMail, HOST_WAKE, leaveIdle, type Sched } from "../scheduler/index.ts"
 import type { CrewOwner, Machines } from "./Crew.ts"
@@ -27,7 +28,11 @@ export class SimulatedMachines implements Machines {
     this.#s = s
     this.#random = (Math.imul(seed | 0, 0x9e3779b1) ^ 0x5bd1e995) | 1
     this.#machines = Array.from({ length: s.procs }, (_, m) => {
-      const machine = new MachineRuntime(s, { ...owner.init(m, m), seed: this.#next() | 1 }, shared)
+      const tell = (message: ToHost) => {
+        if (message.kind === "stray") owner.onStray(message.error)
+        else if (message.kind === "told" || message.kind === "config") owner.onTold(message, m)
+      }
+      const machine = new MachineRuntime(s, { ...owner.init(m, m), seed: this.#next() | 1 }, shared, tell)
       machine.poke = () => this.#soon()
       return machine
     })
@@ -39,6 +44,10 @@ export class SimulatedMachines implements Machines {
 
   broadcast(): void {}
 
+  post(m: number, message: ToMachine): void {
+    if (message.kind === "config") this.#machines[m].services.questions.answer(message)
+  }
+
   kill(): void {}
 
   readonly atFullStrength = true
@@ -49,8 +58,14 @@ export class SimulatedMachines implements Machines {
     this.#stopped = true
   }
 
-  ended(): Promise<ReadonlyArray<MachineStuck>> {
-    return Promise.resolve([])
+  async ended(grace: number): Promise<ReadonlyArray<MachineStuck>> {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const late = new Promise<void>((resolve) => {
+      if (grace !== Infinity) timer = setTimeout(resolve, grace)
+    })
+    const closed = Promise.all(this.#machines.map((machine) => machine.services.close()))
+    await Promise.race([closed, late]).finally(() => clearTimeout(timer))
+    return []
   }
 
   wait(seen: number): Promise<void> | undefined {

@@ -2,9 +2,10 @@
 import { NotSerializable, PayloadTooLarge } from "../../Errors.ts"
 import { encode, Unsendable } from "../codec/codec.ts"
 import { type Memory, putBytes, putInline } from "../codec/payload.ts"
+import type { Callers } from "../context/Callers.ts"
 import type { SharedTable } from "../machine/SharedTable.ts"
 import type { TaskDef } from "../registry.ts"
-import { addTask, G_TASK, gw, HOST, largestPayload, TABLE_BUSY, TABLE_FULL, wantRoom } from "../scheduler/index.ts"
+import { addTask, FLAG_CONTEXT, G_FLAGS, G_TASK, gw, HOST, largestPayload, TABLE_BUSY, TABLE_FULL, wantRoom } from "../scheduler/index.ts"
 import type { Described, Job } from "./Job.ts"
 
 /** How it went: written, to be tried again later, or why the call cannot be sent. */
@@ -16,13 +17,15 @@ const textEncoder = new TextEncoder()
 export class Writer {
   readonly #memory: Memory
   readonly #shared: SharedTable
+  readonly #callers: Callers
   readonly #ids = new Map<TaskDef, number>()
   /** The last one of a known number: calls of one task come in rows. */
   #lastDef: TaskDef | undefined
   #lastId = 0
 
-  constructor(memory: Memory, shared: SharedTable) {
+  constructor(memory: Memory, shared: SharedTable, callers: Callers) {
     this.#memory = memory
+    this.#callers = callers
     this.#shared = shared
   }
 
@@ -35,11 +38,21 @@ export class Writer {
       return new PayloadTooLarge({ task: call.def.name, bytes: call.def.key.length, limit: 0 })
     }
     s.mem[gw(s, g) + G_TASK] = id
-    if (job.heldBytes === undefined && putInline(this.#memory, g, call.args)) return "written"
-    return this.#writeBytes(job, call, g, alone)
+    const args = call.def.effect ? this.#withContext(job, call.args, g) : call.args
+    if (job.heldBytes === undefined && putInline(this.#memory, g, args)) return "written"
+    return this.#writeBytes(job, call.def, args, g, alone)
   }
 
-  #writeBytes(job: Job, { args, def }: Described, g: number, alone: boolean): Written {
+  /** The arguments, and behind them what travels with a call of an Effect task, if anything does. */
+  #withContext(job: Job, args: ReadonlyArray<unknown>, g: number): ReadonlyArray<unknown> {
+    const packed = this.#callers.packedFor(job)
+    if (packed === undefined) return args
+    const { s } = this.#memory
+    s.mem[gw(s, g) + G_FLAGS] |= FLAG_CONTEXT
+    return [...args, packed]
+  }
+
+  #writeBytes(job: Job, def: TaskDef, args: ReadonlyArray<unknown>, g: number, alone: boolean): Written {
     const { s } = this.#memory
     let bytes = job.heldBytes
     if (bytes === undefined) {

@@ -59,11 +59,13 @@ import type { TaskDef } from "../registry.ts"
 import { isEffect, ReadyQueue } from "./fibers.ts"
 import { isCancelled } from "./cancel.ts"
 import { Interrupted } from "./Interrupted.ts"
-import type { MachineInit } from "./messages.ts"
+import type { MachineInit, ToHost } from "./messages.ts"
 import { Modules } from "./Modules.ts"
 import { Nested } from "./Nested.ts"
 import { type ProgressSlots, viewProgress } from "./progress.ts"
 import { callIn, Running } from "./Running.ts"
+import type { Packed } from "../context/envelope.ts"
+import { MachineServices, takeEnvelope } from "./services.ts"
 import type { SharedTable } from "./SharedTable.ts"
 import { endChildren } from "./spawn.ts"
 import { Suspensions } from "./Suspensions.ts"
@@ -107,8 +109,10 @@ export class MachineRuntime {
   readonly suspensions: Suspensions = new Suspensions(this)
   /** Calls that those have made. */
   readonly nested: Nested = new Nested(this)
+  /** What fibers run with. */
+  readonly services: MachineServices
 
-  constructor(s: Sched, init: MachineInit, shared: SharedTable) {
+  constructor(s: Sched, init: MachineInit, shared: SharedTable, tell: (message: ToHost) => void) {
     this.s = s
     this.memory = memoryOf(s)
     this.m = init.m
@@ -120,6 +124,7 @@ export class MachineRuntime {
     this.shared = shared
     this.modules = new Modules(s, init.loadTimeout)
     this.progress = viewProgress(init.progress)
+    this.services = new MachineServices(this, tell, init.ofPool)
   }
 
   /** Whether `g` can be run without waiting for a module or a shared buffer. */
@@ -170,6 +175,7 @@ export class MachineRuntime {
 
   /** Calls the function of a G and sees to its end. */
   call(g: number, def: TaskDef, args: ReadonlyArray<unknown>): void {
+    const packed = def.effect ? takeEnvelope(this.s, g, args) : undefined
     const outer = this.current
     const outerEpoch = this.cleanEpoch
     const outerRunning = this.running
@@ -200,8 +206,9 @@ export class MachineRuntime {
     this.current = outer
     this.cleanEpoch = outerEpoch
     this.running = outerRunning
-    if (!failed && def.effect && isEffect(value)) this.#fork(g, def, value as Effect.Effect<unknown, unknown>, running)
-    else if (!failed && isThenable(value)) this.#await(g, def, value, running)
+    if (!failed && def.effect && isEffect(value)) {
+      this.#fork(running ?? new Running(this, g, def), value as Effect.Effect<unknown, unknown>, packed)
+    } else if (!failed && isThenable(value)) this.#await(g, def, value, running)
     else if (running !== undefined && running.jobs.size > 0) this.suspensions.outlive(running, failed, value)
     else if (failed) this.fail(g, value)
     else this.succeed(g, value)
@@ -216,12 +223,12 @@ export class MachineRuntime {
     this.suspensions.await(running ?? new Running(this, g, def), promise)
   }
 
-  #fork(g: number, def: TaskDef, effect: Effect.Effect<unknown, unknown>, running: Running | undefined): void {
-    if (!this.#mayWait(g)) return this.report(g, DEADLOCK, asyncChild)
+  #fork(running: Running, effect: Effect.Effect<unknown, unknown>, packed: Packed | undefined): void {
+    if (!this.#mayWait(running.g)) return this.report(running.g, DEADLOCK, asyncChild)
     // It begins here, on top of who waits in a join, but not in its name.
     const outer = this.current
     this.current = 0
-    this.suspensions.fork(running ?? new Running(this, g, def), effect)
+    this.suspensions.fork(running, effect, packed)
     this.current = outer
   }
 

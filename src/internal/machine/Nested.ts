@@ -22,6 +22,7 @@ import {
   C_SPAWNS,
   cancelQueued,
   DONE,
+  FLAG_CONTEXT,
   FLAG_MAIL,
   G_CHILD,
   G_FLAGS,
@@ -48,9 +49,10 @@ import {
   wakep,
 } from "../scheduler/index.ts"
 import { EffectFailed, errorOf, type Failure } from "../taskError.ts"
-import { isEffect, runFiber, stopFiber } from "./fibers.ts"
+import { isEffect, stopFiber } from "./fibers.ts"
 import { apply, isThenable, type MachineRuntime } from "./MachineRuntime.ts"
 import { provideNested } from "./nestedPool.ts"
+import { packedFor } from "./services.ts"
 import { callIn, type Running } from "./Running.ts"
 import { copyValue, copyValues, endChildren, numberOf } from "./spawn.ts"
 
@@ -138,14 +140,15 @@ export class Nested {
     const task = def.pool === s ? def.id : numberOf(r, def)
     const g = allocate(s, r.list, r.home, m)
     if (g === 0) return "no room"
-    const problem = this.#fill(job, g, def, args)
+    const packed = def.effect ? packedFor(job) : undefined
+    const problem = this.#fill(job, g, def, packed === undefined ? args : [...args, packed])
     if (problem !== undefined) {
       release(s, r.list, r.home, g, m)
       return problem
     }
     const G = gw(s, g)
     s.mem[G + G_TASK] = task
-    s.mem[G + G_FLAGS] = FLAG_MAIL
+    s.mem[G + G_FLAGS] = packed === undefined ? FLAG_MAIL : FLAG_MAIL | FLAG_CONTEXT
     s.mem[G + G_PARENT] = job.parent.g
     s.mem[G + G_WAITER] = m + 1
     if (job.listens) this.#listenTo(g)
@@ -362,7 +365,8 @@ export class Nested {
         return fail(new TaskFailed({ task: def.name, error }))
       }
       if (def.effect && isEffect(value)) {
-        fiber = runFiber(provideNested(job.parent, value as Effect.Effect<unknown, unknown>), r.ready, (exit) => {
+        const effect = provideNested(job.parent, value as Effect.Effect<unknown, unknown>)
+        fiber = r.services.fork(job.parent, def, effect, packedFor(job), (exit) => {
           if (Exit.isSuccess(exit)) succeed(exit.value)
           else if (job.cancelled && Exit.isInterrupted(exit)) interrupted()
           else fail(new EffectFailed(exit.cause))

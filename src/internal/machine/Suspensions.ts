@@ -4,6 +4,7 @@
  */
 import type * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type { Packed } from "../context/envelope.ts"
 import { INTERRUPTED, NOT_FOUND, setOutcome } from "../codec/payload.ts"
 import {
   append,
@@ -17,7 +18,7 @@ import {
   wakep,
 } from "../scheduler/index.ts"
 import { isCancelled } from "./cancel.ts"
-import { runFiber, stopFiber } from "./fibers.ts"
+import { stopFiber } from "./fibers.ts"
 import { Interrupted } from "./Interrupted.ts"
 import type { MachineRuntime } from "./MachineRuntime.ts"
 import { type Loaded, NotFound } from "./Modules.ts"
@@ -55,10 +56,10 @@ export class Suspensions {
   }
 
   /** A G whose function has returned an Effect. */
-  fork(running: Running, effect: Effect.Effect<unknown, unknown>): void {
+  fork(running: Running, effect: Effect.Effect<unknown, unknown>, packed: Packed | undefined): void {
     const r = this.#r
     this.#suspend(running)
-    running.fiber = runFiber(provideNested(running, effect), r.ready, (exit) => {
+    running.fiber = r.services.fork(running, running.def, provideNested(running, effect), packed, (exit) => {
       running.over = true
       this.#whenChildless(running, Exit.isFailure(exit), () => {
         if (!this.#resume(running)) return

@@ -3,10 +3,8 @@
  * queue that the machine's loop works off between Gs, so that fibers and Gs take turns.
  */
 import * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
-import * as Runtime from "effect/Runtime"
 import type { Scheduler } from "effect/Scheduler"
 
 /** Operations of one fiber before it lets others go on, as in Effect's own schedulers. */
@@ -43,17 +41,6 @@ export class ReadyQueue implements Scheduler {
   get isEmpty(): boolean {
     return this.#next === this.#tasks.length
   }
-}
-
-/** Runs an Effect on the machine's scheduler. `onExit` may be called before this returns. */
-export const runFiber = (
-  effect: Effect.Effect<unknown, unknown>,
-  scheduler: Scheduler,
-  onExit: (exit: Exit.Exit<unknown, unknown>) => void,
-): Fiber.RuntimeFiber<unknown, unknown> => {
-  const fiber = Runtime.runFork(Runtime.defaultRuntime, effect, { scheduler })
-  fiber.addObserver(onExit)
-  return fiber
 }
 
 /** Asks a fiber to stop. Its observer is called when its finalizers have run. */

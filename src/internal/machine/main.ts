@@ -11,23 +11,26 @@ import { SharedTable } from "./SharedTable.ts"
 
 const link = await connect()
 const init = link.init as MachineInit
-const tell = (message: ToHost): void => link.post(message)
+const tell = (message: ToHost): void =>
+  link.post(message.kind === "stray" ? { ...message, error: describeStray(message.error) } : message)
 
 const s = attach(init.memory)
 const shared = new SharedTable(init.m + 1, tell)
 for (const { buffer, id } of init.shared) shared.add(id, buffer)
 link.onMessage((message) => {
-  const { buffer, id } = message as ToMachine
-  shared.add(id, buffer)
+  const told = message as ToMachine
+  if (told.kind === "shared") shared.add(told.id, told.buffer)
+  else machine.services.questions.answer(told)
 })
-link.onStray((error) => tell({ kind: "stray", error: describeStray(error) }))
+link.onStray((error) => tell({ kind: "stray", error }))
 
-const machine = new MachineRuntime(s, init, shared)
+const machine = new MachineRuntime(s, init, shared, tell)
 setCurrentMachine(machine)
 stopSpinning(s, init.p) // a predecessor's, if it died while it looked for work
 Atomics.store(s.mem, mw(s, init.m) + M_LIFE, M_READY)
 tell({ kind: "ready" })
 await runLoop(machine)
+await machine.services.close()
 Atomics.store(s.mem, mw(s, init.m) + M_LIFE, M_EXITED)
 link.exit()
 

@@ -1,4 +1,6 @@
 /** What host and machine tell each other by messages. Calls and results do not go this way. */
+import type { Packed } from "../context/envelope.ts"
+import type { ConfigAnswer, ConfigQuestion, Told } from "../context/messages.ts"
 import type { SharedNotice } from "./SharedTable.ts"
 
 /** What a machine gets at its start. */
@@ -15,13 +17,17 @@ export interface MachineInit {
   /** Seed of the machine's random numbers, not 0. */
   readonly seed: number
   readonly shared: ReadonlyArray<SharedNotice>
+  /** The context of who opened the pool, as far as it travels: for what the machine does for itself. */
+  readonly ofPool: Packed | undefined
 }
 
 /** From host to machine. */
-export type ToMachine = SharedNotice
+export type ToMachine = SharedNotice | ConfigAnswer
 
 /** From machine to host. */
 export type ToHost =
   | { readonly kind: "ready" }
   | { readonly kind: "stray"; readonly error: unknown }
   | SharedNotice
+  | Told
+  | ConfigQuestion

@@ -139,7 +139,7 @@ export const Q_SLOTS = 2 * LINE
 // ---- G: 128 bytes ---------------------------------------------------------------------------------------------
 const G_WORDS = 32
 export const G_STATUS = 0
-/** {@link FLAG_CANCEL}, {@link FLAG_SYNC} and {@link FLAG_MAIL}. */
+/** {@link FLAG_CANCEL}, {@link FLAG_SYNC}, {@link FLAG_MAIL}, {@link FLAG_CONTEXT}, and the count of {@link TOLD}. */
 export const G_FLAGS = 1
 /** Index in the task-name table. */
 export const G_TASK = 2
@@ -174,6 +174,11 @@ export const FLAG_CANCEL = 1
 export const FLAG_SYNC = 2
 /** Its waiter, a machine, is told of its end through its mailbox. */
 export const FLAG_MAIL = 4
+/** Behind its arguments stands what its caller's context consists of. */
+export const FLAG_CONTEXT = 8
+/** One message to the host that its end must wait for. They are counted from this bit up. */
+export const TOLD = 16
+export const TOLD_SHIFT = 4
 
 /** Most Gs a pool can hold: the width of the index in a hint. Index 0 is never used. */
 export const MAX_CAPACITY = (1 << 22) - 2

@@ -1,0 +1,169 @@
+/**
+ * What fibers on a machine run with: the caller's context as far as it travels, a logger and a tracer that tell the
+ * host, a scope that lasts as long as the G, and the services of the task's layer.
+ */
+import * as Cause from "effect/Cause"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Context from "effect/Context"
+import { currentServices, type DefaultServices, liveServices } from "effect/DefaultServices"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as FiberId from "effect/FiberId"
+import * as FiberRef from "effect/FiberRef"
+import * as FiberRefs from "effect/FiberRefs"
+import * as HashMap from "effect/HashMap"
+import * as HashSet from "effect/HashSet"
+import * as List from "effect/List"
+import * as LogLevel from "effect/LogLevel"
+import * as LogSpan from "effect/LogSpan"
+import * as Runtime from "effect/Runtime"
+import * as Tracer from "effect/Tracer"
+import { Questions, remoteConfig } from "../context/config.ts"
+import { dataOf, DEFAULT_CALLER, type Envelope, get, pack, type Packed, unpack } from "../context/envelope.ts"
+import type { Report } from "../context/messages.ts"
+import { encodeReport } from "../context/portable.ts"
+import { currentCall, type InCall, remoteLogger, remoteTracer } from "../context/remote.ts"
+import { external } from "../context/spans.ts"
+import type { Job } from "../host/Job.ts"
+import type { TaskDef } from "../registry.ts"
+import {
+  FLAG_CONTEXT,
+  G_FLAGS,
+  G_WAITER,
+  generationOf,
+  gw,
+  hintOf,
+  type Sched,
+  statusOf,
+  TOLD,
+} from "../scheduler/index.ts"
+import type { MachineRuntime } from "./MachineRuntime.ts"
+import { Layers } from "./layers.ts"
+import type { ToHost } from "./messages.ts"
+import type { Running } from "./Running.ts"
+
+const nobody = FiberId.runtime(-1, 0)
+const nothing: Context.Context<never> = Context.empty()
+const noEnvelope: Envelope = { caller: DEFAULT_CALLER }
+
+const set = <A>(refs: FiberRefs.FiberRefs, fiberRef: FiberRef.FiberRef<A>, value: A): FiberRefs.FiberRefs =>
+  FiberRefs.updateAs(refs, { fiberId: nobody, fiberRef, value })
+
+const baseRefs = set(FiberRefs.empty(), FiberRef.currentLoggers, HashSet.make(remoteLogger))
+
+/** Takes the envelope off the arguments of a claimed G. */
+export const takeEnvelope = (s: Sched, g: number, args: ReadonlyArray<unknown>): Packed | undefined =>
+  (s.mem[gw(s, g) + G_FLAGS] & FLAG_CONTEXT) === 0 ? undefined : (args as Array<unknown>).pop() as Packed
+
+/** What travels with calls of Effect tasks that a fiber on a machine makes: its caller is theirs. */
+export const packedFor = (job: Job): Packed | undefined => {
+  if (job.packed !== null) return job.packed
+  const refs = job.owner.caller?.getFiberRefs() ?? FiberRefs.empty()
+  const call = get(refs, currentCall)
+  return job.packed = pack(call.caller, dataOf(refs), call)
+}
+
+export class MachineServices {
+  readonly #r: MachineRuntime
+  readonly #tell: (message: ToHost) => void
+  readonly #ofPool: Packed | undefined
+  readonly questions: Questions
+  readonly #config: Context.Context<DefaultServices>
+  readonly #layers: Layers
+
+  constructor(r: MachineRuntime, tell: (message: ToHost) => void, ofPool: Packed | undefined) {
+    this.#r = r
+    this.#tell = tell
+    this.#ofPool = ofPool
+    this.questions = new Questions(tell)
+    const caller = Effect.map(FiberRef.get(currentCall), (call) => call.caller)
+    this.#config = Context.add(
+      liveServices,
+      ConfigProvider.ConfigProvider,
+      remoteConfig(this.questions, caller),
+    )
+    this.#layers = new Layers((effect, scope) =>
+      Runtime.runFork(this.#runtime(undefined, this.#ofPool), effect, { scheduler: r.ready, scope })
+    )
+  }
+
+  /** Runs the Effect that the function of a G has returned. `onExit` may be called before this returns. */
+  fork(
+    running: Running,
+    def: TaskDef,
+    effect: Effect.Effect<unknown, unknown>,
+    packed: Packed | undefined,
+    onExit: (exit: Exit.Exit<unknown, unknown>) => void,
+  ): Fiber.RuntimeFiber<unknown, unknown> {
+    const scoped = Effect.scoped(effect)
+    const provided = def.layer === undefined ? scoped : this.#layers.provide(def.layer as never, scoped)
+    const fiber = Runtime.runFork(this.#runtime(running, packed), provided, { scheduler: this.#r.ready })
+    fiber.addObserver(onExit)
+    return fiber
+  }
+
+  #runtime(running: Running | undefined, packed: Packed | undefined): Runtime.Runtime<never> {
+    const envelope = packed === undefined ? noEnvelope : unpack(packed)
+    const { annotations, caller, config = false, level, parent, spans, traced = false } = envelope
+    const call: InCall = { caller, config, traced, tell: this.#teller(running, caller) }
+    let fiberRefs = set(baseRefs, currentCall, call)
+    if (level !== undefined) fiberRefs = set(fiberRefs, FiberRef.currentMinimumLogLevel, LogLevel.fromLiteral(level))
+    if (annotations !== undefined) {
+      fiberRefs = set(fiberRefs, FiberRef.currentLogAnnotations, HashMap.fromIterable(annotations))
+    }
+    if (spans !== undefined) {
+      const logSpans = List.fromIterable(spans.map(([label, startTime]) => LogSpan.make(label, startTime)))
+      fiberRefs = set(fiberRefs, FiberRef.currentLogSpan, logSpans)
+    }
+    let services = config ? this.#config : liveServices
+    if (traced) services = Context.add(services, Tracer.Tracer, remoteTracer(call.tell))
+    if (services !== liveServices) fiberRefs = set(fiberRefs, currentServices, services)
+    return Runtime.make({
+      context: parent === undefined
+        ? nothing
+        : Context.add(nothing, Tracer.ParentSpan, external(parent)) as typeof nothing,
+      fiberRefs,
+      runtimeFlags: Runtime.defaultRuntime.runtimeFlags,
+    })
+  }
+
+  /** Tells the host. What a root tells before it ends is counted in its record: the host waits for it. */
+  #teller(running: Running | undefined, caller: number): InCall["tell"] {
+    const { s, shared } = this.#r
+    let run: number | undefined
+    return (report: Report) => {
+      const bytes = encodeReport(report, shared)
+      const counts = running !== undefined && !running.over && running.g !== 0 &&
+        s.mem[gw(s, running.g) + G_WAITER] === 0
+      if (counts) {
+        run ??= hintOf(running.g, generationOf(statusOf(s, running.g)))
+        Atomics.add(s.mem, gw(s, running.g) + G_FLAGS, TOLD)
+      }
+      this.#tell({ kind: "told", caller, run: counts ? run! : 0, bytes })
+    }
+  }
+
+  /** Runs the finalizers of this machine's layers, as the last thing it does. */
+  async close(): Promise<void> {
+    const { ready } = this.#r
+    if (!this.#layers.used) return
+    let exit: Exit.Exit<unknown, unknown> | undefined
+    let wake = () => {}
+    this.#r.poke = () => wake()
+    const fiber = Runtime.runFork(this.#runtime(undefined, this.#ofPool), this.#layers.close, { scheduler: ready })
+    fiber.addObserver((ended) => {
+      exit = Exit.flatten(ended as Exit.Exit<Exit.Exit<unknown, unknown>>)
+      wake()
+    })
+    while (exit === undefined) {
+      const asleep = new Promise<void>((resolve) => wake = resolve)
+      ready.run(BATCH)
+      if (ready.isEmpty && exit === undefined) await asleep
+    }
+    if (Exit.isFailure(exit)) this.#tell({ kind: "stray", error: Cause.squash(exit.cause) })
+  }
+}
+
+/** Continuations that are run at once while finalizers run. */
+const BATCH = 1024
