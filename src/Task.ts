@@ -12,10 +12,12 @@ import { checkpoint as checkAwaiting, detach as detachCall, runChild, signalOf }
 import { checkpoint as checkCancelled } from "./internal/machine/waiting.ts"
 import { spawn as spawnChild } from "./internal/machine/spawn.ts"
 import type { Pool } from "./Pool.ts"
-import type { SendableEffect, SendableFunction, SendableGenerator } from "./Sendable.ts"
+import type { SendableFunction, SendableGenerator } from "./Sendable.ts"
+import type { EffectOptions, ServedEffect } from "./Services.ts"
 import { defineTask, learn, type TaskDef } from "./internal/registry.ts"
 
 export { onProgress, type Progress, progress } from "./Progress.ts"
+export { makeLayer as layer } from "./Services.ts"
 export {
   makeRange as range,
   makeRangeReduce as rangeReduce,
@@ -80,7 +82,9 @@ export type YieldedError<Eff> = [Eff] extends [never] ? never
   : [Eff] extends [YieldWrap<Effect.Effect<infer _A, infer E, infer _R>>] ? E
   : never
 
-type EffectGenerator = (...args: Array<unknown>) => Generator<YieldWrap<Effect.Effect<unknown, unknown>>, unknown, never>
+type EffectGenerator = (
+  ...args: Array<unknown>
+) => Generator<YieldWrap<Effect.Effect<unknown, unknown>>, unknown, never>
 
 const isGenerator = (fn: unknown): fn is EffectGenerator =>
   Object.prototype.toString.call(fn) === "[object GeneratorFunction]"
@@ -94,8 +98,14 @@ const toEffects = (fn: EffectGenerator) => (...args: Array<unknown>) => Effect.g
  *
  * Interrupting the fiber that runs the call interrupts the fiber on the machine, runs its finalizers there, and only
  * then goes on. A call that the Effect yields is a child of the task, on the same pool: it is queued on this machine, may
- * be stolen by another, and its caller waits without holding the machine. Apart from the pool the Effect needs nothing
- * from the context: provide what it needs inside. Otherwise as {@link make}.
+ * be stolen by another, and its caller waits without holding the machine.
+ *
+ * The Effect may need the services of the layer in the options, see {@link layer}; the error of that layer is then one
+ * of the call's. Without one it may need `Pool`, and `Scope`: a scope of its own, closed when the call ends.
+ *
+ * Log level, log annotations, log spans and the parent span of the caller are those of the Effect. What it logs goes to
+ * the caller's loggers, its spans to the caller's tracer, its config values come from the caller's config provider; if
+ * that is the default one, from the machine's environment. Otherwise as {@link make}.
  *
  * @example
  * import { Data, Effect } from "effect"
@@ -110,11 +120,12 @@ const toEffects = (fn: EffectGenerator) => (...args: Array<unknown>) => Effect.g
  * @since 0.1.0
  * @category constructors
  */
-export const effect = <Args extends ReadonlyArray<unknown>, A, E>(
+export const effect = <Args extends ReadonlyArray<unknown>, A, E, R, ROut = never, LE = never>(
   meta: ImportMeta,
   name: string,
-  fn: SendableEffect<Args, A, E>,
-): Task<Args, A, E> => toTask(defineTask(meta, name, fn as never, true))
+  fn: ServedEffect<Args, A, E, R, ROut>,
+  options?: EffectOptions<ROut, LE>,
+): Task<Args, A, E | LE> => toTask(defineTask(meta, name, fn as never, true, options?.layer as never))
 
 /**
  * Makes a task of a function that needs nothing but its arguments and the globals: its source is shipped to the

@@ -20,5 +20,6 @@ export {
   type SendableFunction,
   type SendableResult,
 } from "./Sendable.ts"
+export { type EffectOptions, type MachineLayer, type ServedEffect, type ServiceMissing } from "./Services.ts"
 export { type PoolStats, type ProcStats } from "./Stats.ts"
 export * as Task from "./Task.ts"

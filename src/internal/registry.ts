@@ -3,10 +3,7 @@
  * by its source; that key is what crosses threads.
  */
 
-import type { Layer } from "effect/Layer"
-
-/** The services that an Effect task needs. */
-export type TaskLayer = Layer<never, unknown>
+import type { MachineLayer } from "../Services.ts"
 
 /** A task as one thread knows it. */
 export interface TaskDef {
@@ -19,7 +16,7 @@ export interface TaskDef {
   /** Whether the function returns an Effect that is to be run. */
   readonly effect: boolean
   /** What provides the services that the Effect needs. */
-  readonly layer: TaskLayer | undefined
+  readonly layer: MachineLayer<never, unknown> | undefined
   /** Whether it is an async function. */
   readonly async: boolean
   /** Its number in the pool whose memory is {@link TaskDef.pool}. */
@@ -48,29 +45,37 @@ export const unpackKey = (key: string): TaskKey => {
   return { module, name, source }
 }
 
+/** Throws if this evaluation of the module has already defined a task, or a layer, of that name. */
+export const claimName = (meta: ImportMeta, kind: "task" | "layer", name: string): void => {
+  if (typeof meta?.url !== "string") {
+    throw new TypeError(`${kind} "${name}": the first argument must be the module's import.meta`)
+  }
+  if (typeof name !== "string" || name === "") throw new TypeError(`a ${kind} in ${meta.url} has no name`)
+  const names = namesOf.get(meta) ?? new Set()
+  const claim = `${kind} ${name}`
+  if (names.has(claim)) {
+    throw new TypeError(`two ${kind}s named "${name}" in ${meta.url}: names must differ in a module`)
+  }
+  namesOf.set(meta, names.add(claim))
+}
+
 /** Makes a task of a module known. Throws if this evaluation of the module has already defined one of that name. */
 export const defineTask = (
   meta: ImportMeta,
   name: string,
   fn: TaskDef["fn"],
   effect = false,
-  layer?: TaskLayer,
+  layer?: TaskDef["layer"],
 ): TaskDef => {
-  if (typeof meta?.url !== "string") {
-    throw new TypeError(`task "${name}": the first argument must be the module's import.meta`)
-  }
-  if (typeof name !== "string" || name === "") throw new TypeError(`a task in ${meta.url} has no name`)
+  claimName(meta, "task", name)
   if (typeof fn !== "function") throw new TypeError(`task "${name}" in ${meta.url} is not a function`)
-  const names = namesOf.get(meta) ?? new Set()
-  if (names.has(name)) throw new TypeError(`two tasks named "${name}" in ${meta.url}: names must differ in a module`)
-  namesOf.set(meta, names.add(name))
   return learn({ name, module: meta.url, source: "" }, fn, effect, layer)
 }
 
 const isAsync = (fn: unknown): boolean => Object.prototype.toString.call(fn) === "[object AsyncFunction]"
 
 /** Makes a task known under its key, in place of a former one. */
-export const learn = (parts: TaskKey, fn: TaskDef["fn"], effect = false, layer?: TaskLayer): TaskDef => {
+export const learn = (parts: TaskKey, fn: TaskDef["fn"], effect = false, layer?: TaskDef["layer"]): TaskDef => {
   const key = packKey(parts)
   const { module, name } = parts
   const def: TaskDef = { name, module, key, fn, effect, layer, async: isAsync(fn), id: -1, pool: undefined }

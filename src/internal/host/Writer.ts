@@ -5,7 +5,18 @@ import { type Memory, putBytes, putInline } from "../codec/payload.ts"
 import type { Callers } from "../context/Callers.ts"
 import type { SharedTable } from "../machine/SharedTable.ts"
 import type { TaskDef } from "../registry.ts"
-import { addTask, FLAG_CONTEXT, G_FLAGS, G_TASK, gw, HOST, largestPayload, TABLE_BUSY, TABLE_FULL, wantRoom } from "../scheduler/index.ts"
+import {
+  addTask,
+  FLAG_CONTEXT,
+  G_FLAGS,
+  G_TASK,
+  gw,
+  HOST,
+  largestPayload,
+  TABLE_BUSY,
+  TABLE_FULL,
+  wantRoom,
+} from "../scheduler/index.ts"
 import type { Described, Job } from "./Job.ts"
 
 /** How it went: written, to be tried again later, or why the call cannot be sent. */

@@ -45,8 +45,10 @@ export class Suspensions {
   /** A G whose function has returned a promise. */
   await(running: Running, promise: PromiseLike<unknown>): void {
     this.#suspend(running)
-    Promise.resolve(promise).then((value) => this.#settle(running, false, value), (error) =>
-      this.#settle(running, true, error))
+    Promise.resolve(promise).then(
+      (value) => this.#settle(running, false, value),
+      (error) => this.#settle(running, true, error),
+    )
   }
 
   /** A G whose function has come to its end, while calls that it made have not. */

@@ -13,6 +13,7 @@ import * as FiberId from "effect/FiberId"
 import type * as FiberRefsPatch from "effect/FiberRefsPatch"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
+import type { MachineLayer } from "../../Services.ts"
 
 type AnyLayer = Layer.Layer<never, unknown, unknown>
 
@@ -30,6 +31,7 @@ const isFresh = (layer: AnyLayer): boolean => (layer as unknown as { readonly _o
 
 export class Layers {
   readonly #building = new Map<AnyLayer, Deferred.Deferred<Built, unknown>>()
+  readonly #names = new Set<string>()
   #scope: Scope.CloseableScope | undefined
   readonly #memo: MemoMap = {
     [Layer.MemoMapTypeId]: Layer.MemoMapTypeId,
@@ -46,7 +48,11 @@ export class Layers {
   }
 
   /** Runs an Effect with the services of a layer, and with the changes that it makes to fiber refs. */
-  provide<A, E>(layer: AnyLayer, effect: Effect.Effect<A, E>): Effect.Effect<A, unknown> {
+  provide<A, E>(
+    { layer, name }: MachineLayer<never, unknown>,
+    effect: Effect.Effect<A, E>,
+  ): Effect.Effect<A, unknown> {
+    this.#names.add(name)
     return Effect.flatMap(
       Effect.flatMap(this.#get(layer, (build, scope) => Effect.sync(() => this.#fork(build, scope))), applied),
       (services) => Effect.provide(effect, services),
@@ -86,6 +92,11 @@ export class Layers {
       )
       yield* fork(build as Effect.Effect<unknown>, scope)
     }))
+  }
+
+  /** Names of the layers that tasks have asked for. */
+  get names(): ReadonlyArray<string> {
+    return [...this.#names]
   }
 
   /** Whether there may be anything to finalize. */

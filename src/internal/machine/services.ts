@@ -97,7 +97,7 @@ export class MachineServices {
     onExit: (exit: Exit.Exit<unknown, unknown>) => void,
   ): Fiber.RuntimeFiber<unknown, unknown> {
     const scoped = Effect.scoped(effect)
-    const provided = def.layer === undefined ? scoped : this.#layers.provide(def.layer as never, scoped)
+    const provided = def.layer === undefined ? scoped : this.#layers.provide(def.layer, scoped)
     const fiber = Runtime.runFork(this.#runtime(running, packed), provided, { scheduler: this.#r.ready })
     fiber.addObserver(onExit)
     return fiber
@@ -161,7 +161,12 @@ export class MachineServices {
       ready.run(BATCH)
       if (ready.isEmpty && exit === undefined) await asleep
     }
-    if (Exit.isFailure(exit)) this.#tell({ kind: "stray", error: Cause.squash(exit.cause) })
+    if (Exit.isFailure(exit)) {
+      const error = new Error(`a finalizer failed of the layers ${this.#layers.names.join(", ")}`, {
+        cause: Cause.squash(exit.cause),
+      })
+      this.#tell({ kind: "stray", error })
+    }
   }
 }
 
