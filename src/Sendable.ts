@@ -8,6 +8,7 @@
  */
 
 import type { Effect } from "effect/Effect"
+import type { YieldWrap } from "effect/Utils"
 import type { Pool } from "./Pool.ts"
 
 /**
@@ -97,9 +98,14 @@ export type SendableArgs<Args extends ReadonlyArray<unknown>> = { [K in keyof Ar
  */
 export type SendableResult<A> = unknown extends A ? A
   : A extends PromiseLike<infer B> ? PromiseLike<Sendable<B>>
-  : A extends Generator<infer Y, infer B, infer N> ? Generator<Y, Sendable<B>, N>
+  : A extends Generator<infer Y, infer B, infer N> ? Generator<Yielded<Y>, Sendable<B>, N>
   : A extends AsyncGenerator<infer Y, infer B, infer N> ? AsyncGenerator<Y, Sendable<B>, N>
   : Sendable<A>
+
+type Yielded<Y> = [Y] extends [YieldWrap<Effect<unknown, unknown, Pool>>] ? Y
+  : [Y] extends [YieldWrap<Effect<unknown, unknown, unknown>>]
+    ? NotSendable<"a task provides its pool only: provide what else its Effects need inside">
+  : NotSendable<"a generator task yields Effects, calls among them">
 
 /**
  * A function whose arguments and result can be sent. As the type of a parameter it infers `Args` and `A` from the
@@ -121,13 +127,3 @@ export type SendableFunction<Args extends ReadonlyArray<unknown>, A> =
 export type SendableEffect<Args extends ReadonlyArray<unknown>, A, E> =
   & ((...args: Args) => Effect<A, E, Pool>)
   & NoInfer<(...args: SendableArgs<Args>) => Effect<Sendable<A>, E, Pool>>
-
-/**
- * {@link SendableFunction} for a generator function that yields Effects, calls among them, as `Effect.gen` takes it.
- *
- * @since 0.1.0
- * @category types
- */
-export type SendableGenerator<Args extends ReadonlyArray<unknown>, Eff, A> =
-  & ((...args: Args) => Generator<Eff, A, never>)
-  & NoInfer<(...args: SendableArgs<Args>) => Generator<Eff, Sendable<A>, never>>

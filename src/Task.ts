@@ -11,8 +11,7 @@ import { currentMachine } from "./internal/machine/current.ts"
 import { checkpoint as checkAwaiting, detach as detachCall, runChild, signalOf } from "./internal/machine/calls.ts"
 import { checkpoint as checkCancelled } from "./internal/machine/waiting.ts"
 import { spawn as spawnChild } from "./internal/machine/spawn.ts"
-import type { Pool } from "./Pool.ts"
-import type { SendableFunction, SendableGenerator } from "./Sendable.ts"
+import type { SendableFunction } from "./Sendable.ts"
 import type { EffectOptions, ServedEffect } from "./Services.ts"
 import { defineTask, learn, type TaskDef } from "./internal/registry.ts"
 
@@ -58,28 +57,33 @@ const toTask = <Args extends ReadonlyArray<unknown>, A, E = never>(def: TaskDef)
  * @since 0.1.0
  * @category constructors
  */
-export const make: {
-  <Args extends ReadonlyArray<unknown>, Eff extends YieldWrap<Effect.Effect<unknown, unknown, Pool>>, A>(
-    meta: ImportMeta,
-    name: string,
-    fn: SendableGenerator<Args, Eff, A>,
-  ): Task<Args, A, YieldedError<Eff>>
-  <Args extends ReadonlyArray<unknown>, A>(
-    meta: ImportMeta,
-    name: string,
-    fn: SendableFunction<Args, A>,
-  ): Task<Args, Awaited<A>>
-} = (meta: ImportMeta, name: string, fn: unknown) =>
+export const make = <Args extends ReadonlyArray<unknown>, A>(
+  meta: ImportMeta,
+  name: string,
+  fn: SendableFunction<Args, A>,
+): Task<Args, Returned<A>, YieldedError<A>> =>
   toTask(isGenerator(fn) ? defineTask(meta, name, toEffects(fn), true) : defineTask(meta, name, fn as never))
 
 /**
- * What the Effects that a generator yields fail with.
+ * What a call succeeds with, by what the task's function returns: the value, or what a promise or a generator gives in
+ * the end.
  *
  * @since 0.1.0
  * @category types
  */
-export type YieldedError<Eff> = [Eff] extends [never] ? never
-  : [Eff] extends [YieldWrap<Effect.Effect<infer _A, infer E, infer _R>>] ? E
+export type Returned<A> = [A] extends [never] ? never
+  : A extends Generator<infer _Y, infer B, infer _N> ? B
+  : Awaited<A>
+
+/**
+ * What the Effects that a generator yields fail with; `never` for other functions.
+ *
+ * @since 0.1.0
+ * @category types
+ */
+export type YieldedError<A> = [A] extends [never] ? never
+  : A extends Generator<infer Eff, infer _A, infer _N>
+    ? [Eff] extends [never] ? never : [Eff] extends [YieldWrap<Effect.Effect<infer _B, infer E, infer _R>>] ? E : never
   : never
 
 type EffectGenerator = (

@@ -1,4 +1,5 @@
 // deno-lint-ignore-file require-await no-explicit-any ban-types no-unused-vars -- they are what is tested
+import { Effect } from "effect"
 import type * as DateTime from "effect/DateTime"
 import type * as Option from "effect/Option"
 import { describe, expectTypeOf, it } from "vitest"
@@ -71,8 +72,8 @@ describe("Sendable", () => {
     >()
     expectTypeOf(make(<T>(x: T): T => x).args).toEqualTypeOf<[x: unknown]>()
     expectTypeOf(
-      make(function* (n: number): Generator<unknown, string, unknown> {
-        yield n
+      make(function* (n: number) {
+        yield* Effect.succeed(n)
         return "done"
       }).args,
     ).toEqualTypeOf<[n: number]>()

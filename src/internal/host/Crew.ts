@@ -6,7 +6,7 @@ import { describe } from "../codec/unsendable.ts"
 import type { ConfigQuestion, Told } from "../context/messages.ts"
 import type { MachineInit, ToHost, ToMachine } from "../machine/messages.ts"
 import type { SharedNotice } from "../machine/SharedTable.ts"
-import { DEATHS, HOST_WAKE, M_LIFE, M_LOADING, M_READY, mw, P_M, pw, type Sched } from "../scheduler/index.ts"
+import { DEATHS, HOST_WAKE, M_LIFE, M_LOADING, M_READY, mw, P_M, pw, type Sched, wakeAll } from "../scheduler/index.ts"
 import type { MachineExit, MachineHandle, Spawner } from "./Spawner.ts"
 
 /** Starts in a row that may fail before a dead machine is not replaced any more. */
@@ -22,6 +22,8 @@ export interface Machines {
   readonly post: (m: number, message: ToMachine) => void
   /** Sends a message to all but one. */
   readonly broadcast: (message: SharedNotice, except: number) => void
+  /** Makes all look again: a call was cancelled. */
+  readonly nudge: () => void
   /** From here on a machine's end is what is wanted. */
   readonly stopping: () => void
   /**
@@ -94,6 +96,10 @@ export class Crew implements Machines {
   post(m: number, message: ToMachine): void {
     const member = this.#members[m]
     if (member !== undefined && member.exit === undefined) member.handle.post(message)
+  }
+
+  nudge(): void {
+    wakeAll(this.#s)
   }
 
   stopping(): void {

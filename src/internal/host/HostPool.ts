@@ -378,7 +378,7 @@ export class HostPool {
 
   #wakeForCancel(): void {
     announceCancel(this.s)
-    wakeAll(this.s)
+    this.#crew.nudge()
   }
 
   #refuseWaiting(): void {

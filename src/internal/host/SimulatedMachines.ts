@@ -54,6 +54,10 @@ export class SimulatedMachines implements Machines {
 
   readonly deaths = 0
 
+  nudge(): void {
+    this.#soon()
+  }
+
   stopping(): void {
     this.#stopped = true
   }
