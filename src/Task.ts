@@ -5,7 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import type { YieldWrap } from "effect/Utils"
-import { Call } from "./Call.ts"
+import type { Call } from "./Call.ts"
 import { functionSource } from "./internal/inline/source.ts"
 import { currentMachine } from "./internal/machine/current.ts"
 import { checkpoint as checkAwaiting, detach as detachCall, runChild, signalOf } from "./internal/machine/calls.ts"
@@ -13,9 +13,11 @@ import { checkpoint as checkCancelled } from "./internal/machine/waiting.ts"
 import { spawn as spawnChild } from "./internal/machine/spawn.ts"
 import type { SendableFunction } from "./Sendable.ts"
 import type { EffectOptions, ServedEffect } from "./Services.ts"
-import { defineTask, learn, type TaskDef } from "./internal/registry.ts"
+import { defineTask, learn } from "./internal/registry.ts"
+import { toTask } from "./internal/toTask.ts"
 
 export { onProgress, type Progress, progress } from "./Progress.ts"
+export { makeSchemaTask as schema, type TaskSchemas } from "./Schemas.ts"
 export { makeLayer as layer } from "./Services.ts"
 export {
   makeRange as range,
@@ -38,9 +40,6 @@ export interface Task<Args extends ReadonlyArray<unknown>, A, E = never> {
   readonly task: string
 }
 
-const toTask = <Args extends ReadonlyArray<unknown>, A, E = never>(def: TaskDef): Task<Args, A, E> =>
-  Object.defineProperty((...args: Args) => new Call<A, E>(def, args), "task", { value: def.name }) as Task<Args, A, E>
-
 /**
  * Makes a task of a function. Machines import the module to find it, so it must be defined at the top level of a
  * module, with that module's `import.meta`, and a name that no other task of the module has. The function may be async,
@@ -62,7 +61,9 @@ export const make = <Args extends ReadonlyArray<unknown>, A>(
   name: string,
   fn: SendableFunction<Args, A>,
 ): Task<Args, Returned<A>, YieldedError<A>> =>
-  toTask(isGenerator(fn) ? defineTask(meta, name, toEffects(fn), true) : defineTask(meta, name, fn as never))
+  toTask(
+    isGenerator(fn) ? defineTask(meta, name, toEffects(fn), { effect: true }) : defineTask(meta, name, fn as never),
+  )
 
 /**
  * What a call succeeds with, by what the task's function returns: the value, or what a promise or a generator gives in
@@ -129,7 +130,8 @@ export const effect = <Args extends ReadonlyArray<unknown>, A, E, R, ROut = neve
   name: string,
   fn: ServedEffect<Args, A, E, R, ROut>,
   options?: EffectOptions<ROut, LE>,
-): Task<Args, A, E | LE> => toTask(defineTask(meta, name, fn as never, true, options?.layer as never))
+): Task<Args, A, E | LE> =>
+  toTask(defineTask(meta, name, fn as never, { effect: true, layer: options?.layer as never }))
 
 /**
  * Makes a task of a function that needs nothing but its arguments and the globals: its source is shipped to the

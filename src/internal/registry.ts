@@ -4,6 +4,7 @@
  */
 
 import type { MachineLayer } from "../Services.ts"
+import type { Codec } from "./schemaCodec.ts"
 
 /** A task as one thread knows it. */
 export interface TaskDef {
@@ -17,12 +18,21 @@ export interface TaskDef {
   readonly effect: boolean
   /** What provides the services that the Effect needs. */
   readonly layer: MachineLayer<never, unknown> | undefined
+  /** What its schemas make of what crosses threads. */
+  readonly codec: Codec | undefined
   /** Whether it is an async function. */
   readonly async: boolean
   /** Its number in the pool whose memory is {@link TaskDef.pool}. */
   id: number
   /** The pool that a machine of this thread last ran it for. */
   pool: unknown
+}
+
+/** What a task is besides a plain function. */
+export interface TaskKind {
+  readonly effect?: boolean
+  readonly layer?: TaskDef["layer"]
+  readonly codec?: TaskDef["codec"]
 }
 
 const known = new Map<string, TaskDef>()
@@ -64,21 +74,21 @@ export const defineTask = (
   meta: ImportMeta,
   name: string,
   fn: TaskDef["fn"],
-  effect = false,
-  layer?: TaskDef["layer"],
+  kind: TaskKind = {},
 ): TaskDef => {
   claimName(meta, "task", name)
   if (typeof fn !== "function") throw new TypeError(`task "${name}" in ${meta.url} is not a function`)
-  return learn({ name, module: meta.url, source: "" }, fn, effect, layer)
+  return learn({ name, module: meta.url, source: "" }, fn, kind)
 }
 
 const isAsync = (fn: unknown): boolean => Object.prototype.toString.call(fn) === "[object AsyncFunction]"
 
 /** Makes a task known under its key, in place of a former one. */
-export const learn = (parts: TaskKey, fn: TaskDef["fn"], effect = false, layer?: TaskDef["layer"]): TaskDef => {
+export const learn = (parts: TaskKey, fn: TaskDef["fn"], kind: TaskKind = {}): TaskDef => {
   const key = packKey(parts)
   const { module, name } = parts
-  const def: TaskDef = { name, module, key, fn, effect, layer, async: isAsync(fn), id: -1, pool: undefined }
+  const { codec, effect = false, layer } = kind
+  const def: TaskDef = { name, module, key, fn, effect, layer, codec, async: isAsync(fn), id: -1, pool: undefined }
   known.set(key, def)
   return def
 }

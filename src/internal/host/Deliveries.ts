@@ -54,8 +54,8 @@ import {
   statusOf,
   sweep,
   takeHost,
-  TOLD_SHIFT,
   taskBytes,
+  TOLD_SHIFT,
   unpark,
   WAITING,
   wakeAll,
@@ -295,7 +295,7 @@ export class Deliveries {
     if (job === undefined) return
     const index = this.#indices[g]
     this.#forget(job, index, g)
-    job.owner.onSuccess(index, value)
+    job.succeed(index, value)
     this.#after(job)
   }
 
@@ -308,7 +308,7 @@ export class Deliveries {
     const task = outcome === INTERRUPTED ? "" : this.#taskOf(g)
     this.#forget(job, index, g)
     if (outcome === INTERRUPTED) job.owner.onInterrupted(index)
-    else job.owner.onFailure(index, errorOf(task, outcome, values))
+    else job.fail(index, errorOf(task, outcome, values))
     this.#after(job)
   }
 
@@ -364,7 +364,7 @@ export class Deliveries {
       if (job === undefined) continue
       const index = this.#indices[g]
       const task = this.#taskOf(g)
-      if (!this.#cancelOne(g, () => job.owner.onFailure(index, new PoolClosed({ task })))) running = true
+      if (!this.#cancelOne(g, () => job.fail(index, new PoolClosed({ task })))) running = true
     }
     return running
   }
@@ -479,7 +479,7 @@ export class Deliveries {
       const task = this.#taskOf(g)
       this.#forget(job, index, g)
       const error = started ? new MachineExited({ task, machine: machineOf(status), reason }) : new PoolClosed({ task })
-      job.owner.onFailure(index, error)
+      job.fail(index, error)
       this.#after(job)
     }
   }

@@ -8,7 +8,7 @@ import { type Memory, memoryOf } from "../codec/payload.ts"
 import {
   type MachineStartFailed,
   type MachineStuck,
-  type NotSerializable,
+  NotSerializable,
   type PayloadTooLarge,
   PoolClosed,
 } from "../../Errors.ts"
@@ -42,7 +42,7 @@ import {
 } from "../scheduler/index.ts"
 import type { CrewOwner, Machines } from "./Crew.ts"
 import { Deliveries } from "./Deliveries.ts"
-import { Job, type JobOwner } from "./Job.ts"
+import { type Described, Job, type JobOwner } from "./Job.ts"
 import { KeepAlive } from "./keepAlive.ts"
 import { Writer } from "./Writer.ts"
 
@@ -319,10 +319,14 @@ export class HostPool {
 
   /** Writes a job's next call into record `g`. */
   #fill(job: Job, g: number): Put {
-    let call = job.held
+    let call: Described
     try {
-      call ??= job.owner.describe(job.cursor)
+      call = job.describe()
     } catch (error) {
+      if (error instanceof NotSerializable) {
+        this.#refuse(job, job.cursor, error)
+        return "refused"
+      }
       job.owner.onBroken(error)
       this.cancel(job)
       return "refused"
@@ -343,7 +347,7 @@ export class HostPool {
     job.refusing++
     queueMicrotask(() => {
       job.refusing--
-      job.owner.onFailure(index, error)
+      job.fail(index, error)
       job.checkEnd()
       // It may have reached its limit with this one, and then left the line.
       if (job.wantsMore) this.#waiting.add(job)
@@ -397,7 +401,7 @@ export class HostPool {
         job.owner.onBroken(error)
         break
       }
-      job.owner.onFailure(index, new PoolClosed({ task }))
+      job.fail(index, new PoolClosed({ task }))
     }
     job.cursor = job.length
     job.checkEnd()

@@ -4,7 +4,9 @@
  */
 import type { RuntimeFiber } from "effect/Fiber"
 import type { Packed } from "../context/envelope.ts"
+import type { NotSerializable } from "../../Errors.ts"
 import type { TaskDef } from "../registry.ts"
+import type { Codec } from "../schemaCodec.ts"
 import type { Failure } from "../taskError.ts"
 import type { Reported } from "./Progress.ts"
 
@@ -58,6 +60,8 @@ export class Job {
   /** The call at `cursor` if it was asked for and could not be submitted, and its encoded arguments. */
   held: Described | undefined
   heldBytes: Uint8Array | undefined
+  /** Of its calls of tasks with schemas, by index. */
+  #codecs: Map<number, Codec> | undefined
 
   constructor(owner: JobOwner, length: number, limit: number) {
     this.owner = owner
@@ -70,6 +74,51 @@ export class Job {
   /** Whether it has a call to submit now. */
   get wantsMore(): boolean {
     return !this.cancelled && this.cursor < this.length && this.inFlight + this.refusing < this.limit
+  }
+
+  /** The call at `cursor`. Throws a `NotSerializable` if the task's schema refuses its payload. */
+  describe(): Described {
+    if (this.held !== undefined) return this.held
+    const call = this.owner.describe(this.cursor)
+    const { codec } = call.def
+    if (codec === undefined) return call
+    const { cursor } = this
+    this.#codecs ??= new Map()
+    const encoded = { def: call.def, args: codec.encode(call.args) }
+    this.#codecs.set(cursor, codec)
+    return encoded
+  }
+
+  /** Tells the owner of a call's value. */
+  succeed(index: number, value: unknown): void {
+    if (this.#codecs === undefined) return this.owner.onSuccess(index, value)
+    const codec = this.#takeCodec(index)
+    let decoded: unknown
+    try {
+      decoded = codec === undefined ? value : codec.decodeSuccess(value)
+    } catch (error) {
+      return this.owner.onFailure(index, error as NotSerializable)
+    }
+    this.owner.onSuccess(index, decoded)
+  }
+
+  /** Tells the owner of a call's failure. */
+  fail(index: number, failure: Failure): void {
+    if (this.#codecs === undefined) return this.owner.onFailure(index, failure)
+    const codec = this.#takeCodec(index)
+    let decoded: Failure
+    try {
+      decoded = codec === undefined ? failure : codec.decodeFailure(failure)
+    } catch (error) {
+      decoded = error as NotSerializable
+    }
+    this.owner.onFailure(index, decoded)
+  }
+
+  #takeCodec(index: number): Codec | undefined {
+    const codec = this.#codecs!.get(index)
+    this.#codecs!.delete(index)
+    return codec
   }
 
   /** Forgets the call that could not be submitted, or has been. */

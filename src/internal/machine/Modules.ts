@@ -74,7 +74,18 @@ export class Modules {
   /** Stands for a task whose module is being imported. */
   placeholder(id: number): TaskDef {
     const { module, name } = unpackKey(this.#key(id))
-    return { name, module, key: "", fn: () => undefined, effect: false, layer: undefined, async: false, id, pool: undefined }
+    return {
+      name,
+      module,
+      key: "",
+      fn: () => undefined,
+      effect: false,
+      codec: undefined,
+      layer: undefined,
+      async: false,
+      id,
+      pool: undefined,
+    }
   }
 
   /** Imports the task's module. Never rejects, and settles within the time-out. */

@@ -11,7 +11,16 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import { NotSerializable, PayloadTooLarge, TaskFailed } from "../../Errors.ts"
 import { decode, encode, sharedIds, Unsendable } from "../codec/codec.ts"
-import { hasBytes, INTERRUPTED, outcomeOf, putBytes, putInline, SUCCEEDED, takeInline, UNSENDABLE } from "../codec/payload.ts"
+import {
+  hasBytes,
+  INTERRUPTED,
+  outcomeOf,
+  putBytes,
+  putInline,
+  SUCCEEDED,
+  takeInline,
+  UNSENDABLE,
+} from "../codec/payload.ts"
 import { describe } from "../codec/unsendable.ts"
 import { type Described, Job, type JobOwner } from "../host/Job.ts"
 import { ProgressWatch } from "../host/Progress.ts"
@@ -113,8 +122,13 @@ export class Nested {
     while (job.wantsMore) {
       let call: Described
       try {
-        call = job.held ?? job.owner.describe(job.cursor)
+        call = job.describe()
       } catch (error) {
+        if (error instanceof NotSerializable) {
+          this.#refuse(job, error)
+          job.cursor++
+          continue
+        }
         job.owner.onBroken(error)
         return this.cancel(job)
       }
@@ -193,7 +207,7 @@ export class Nested {
     job.refusing++
     this.#r.ready.scheduleTask(() => {
       job.refusing--
-      job.owner.onFailure(index, failure)
+      job.fail(index, failure)
       this.#goOn(job)
     })
   }
@@ -267,9 +281,9 @@ export class Nested {
 
   #tell({ def, index, job }: Awaited, outcome: number, values: ReadonlyArray<unknown>): void {
     job.inFlight--
-    if (outcome === SUCCEEDED) job.owner.onSuccess(index, values[0])
+    if (outcome === SUCCEEDED) job.succeed(index, values[0])
     else if (outcome === INTERRUPTED) job.owner.onInterrupted(index)
-    else job.owner.onFailure(index, errorOf(def.name, outcome, values))
+    else job.fail(index, errorOf(def.name, outcome, values))
     this.#goOn(job)
   }
 
@@ -345,10 +359,10 @@ export class Nested {
     }
     const interrupted = () => end(() => job.owner.onInterrupted(index))
     const stop = () => fiber === undefined ? interrupted() : stopFiber(fiber)
-    const fail = (failure: Failure) => end(() => job.owner.onFailure(index, failure))
+    const fail = (failure: Failure) => end(() => job.fail(index, failure))
     const succeed = (value: unknown) => {
       const copy = copyValue(r, def, value)
-      if (copy.ok) end(() => job.owner.onSuccess(index, copy.value))
+      if (copy.ok) end(() => job.succeed(index, copy.value))
       else fail(copy.error as Failure)
     }
     job.inlined.add(stop)

@@ -13,8 +13,7 @@ interface Called {
   readonly args: ReadonlyArray<unknown>
 }
 
-const errorOf = (failure: Failure): unknown =>
-  failure instanceof EffectFailed ? Cause.squash(failure.cause) : failure
+const errorOf = (failure: Failure): unknown => failure instanceof EffectFailed ? Cause.squash(failure.cause) : failure
 
 const ignore = (): void => {}
 

@@ -9,11 +9,17 @@ import type { Scheduler } from "effect/Scheduler"
 
 /** Operations of one fiber before it lets others go on, as in Effect's own schedulers. */
 const MAX_OPS = 2048
+/** Longest time in ms that a fiber runs before it lets others go on, however few its operations (Go's preemption). */
+const SLICE_MS = 10
+/** Operations between two looks at the clock: a power of two. */
+const CLOCK_OPS = 16
 
 /** The continuations that are ready to run on this machine. */
 export class ReadyQueue implements Scheduler {
   #tasks: Array<() => void> = []
   #next = 0
+  /** When the fiber that runs now went on. */
+  #sliceBegan = 0
   readonly #wake: () => void
 
   constructor(wake: () => void) {
@@ -26,7 +32,10 @@ export class ReadyQueue implements Scheduler {
   }
 
   shouldYield(fiber: Fiber.RuntimeFiber<unknown, unknown>): number | false {
-    return (fiber as unknown as { readonly currentOpCount: number }).currentOpCount > MAX_OPS ? 0 : false
+    const ops = (fiber as unknown as { readonly currentOpCount: number }).currentOpCount
+    if (ops === 1) this.#sliceBegan = performance.now()
+    if ((ops & (CLOCK_OPS - 1)) !== 0) return false
+    return ops >= MAX_OPS || performance.now() - this.#sliceBegan > SLICE_MS ? 0 : false
   }
 
   /** Runs up to `most` continuations. */

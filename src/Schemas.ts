@@ -1,0 +1,74 @@
+/**
+ * Tasks whose payload and outcome are described by schemas.
+ *
+ * @since 0.1.0
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { defineTask } from "./internal/registry.ts"
+import { makeCodec } from "./internal/schemaCodec.ts"
+import { toTask } from "./internal/toTask.ts"
+import type { Pool } from "./Pool.ts"
+import type { Task } from "./Task.ts"
+
+/**
+ * The schemas of a task. `payload`: its one argument; `success`: what it succeeds with, by default `Schema.Void`;
+ * `failure`: its typed errors, by default `Schema.Never`.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface TaskSchemas<P, PI, A, AI, E, EI> {
+  readonly payload: Schema.Schema<P, PI>
+  readonly success?: Schema.Schema<A, AI> | undefined
+  readonly failure?: Schema.Schema<E, EI> | undefined
+}
+
+/**
+ * An Effect task whose payload and outcome go through schemas: what cannot be sent as it is, like classes, branded
+ * types, an `Option` or a `DateTime`, arrives as what it was, and both sides check it. The payload is encoded by the
+ * caller and decoded on the machine, the outcome the other way round, failures in any place of a cause too.
+ *
+ * A payload that the schema refuses, or an outcome that it refuses when it arrives, fails the call with `NotSerializable`,
+ * which says where and why; a payload or an outcome that it refuses on the machine is a defect of the task. The schemas
+ * of the caller must not be asynchronous. Otherwise as `Task.effect`.
+ *
+ * @example
+ * import { Effect, Option, Schema } from "effect"
+ * import { Task } from "runon"
+ *
+ * class Account extends Schema.Class<Account>("Account")({ id: Schema.Number, name: Schema.String }) {}
+ * class Nameless extends Schema.TaggedError<Nameless>()("Nameless", { id: Schema.Number }) {}
+ *
+ * export const initial = Task.schema(
+ *   import.meta,
+ *   "initial",
+ *   { payload: Account, success: Schema.Option(Schema.String), failure: Nameless },
+ *   ({ id, name }) => name === "" ? new Nameless({ id }) : Effect.succeed(Option.fromNullable(name[0])),
+ * )
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const makeSchemaTask = <P, PI, A = void, AI = void, E = never, EI = never>(
+  meta: ImportMeta,
+  name: string,
+  schemas: TaskSchemas<P, PI, A, AI, E, EI>,
+  fn: (payload: P) => Effect.Effect<NoInfer<A>, NoInfer<E>, Pool>,
+): Task<[payload: P], A, E> => {
+  const payload = schemas.payload as Schema.Schema<unknown, unknown>
+  const success = (schemas.success ?? Schema.Void) as Schema.Schema<unknown, unknown>
+  const failure = (schemas.failure ?? Schema.Never) as Schema.Schema<unknown, unknown>
+  const decode = Schema.decodeUnknown(payload)
+  const encodeSuccess = Schema.encode(success)
+  const encodeFailure = Schema.encodeSync(failure)
+  const served = (encoded: unknown) =>
+    Effect.orDie(decode(encoded)).pipe(
+      Effect.flatMap((value) => Effect.mapErrorCause(fn(value as P), Cause.map(encodeFailure))),
+      Effect.flatMap((value) => Effect.orDie(encodeSuccess(value))),
+    )
+  return toTask(
+    defineTask(meta, name, served as never, { effect: true, codec: makeCodec(name, payload, success, failure) }),
+  )
+}
