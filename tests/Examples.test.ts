@@ -9,7 +9,7 @@ import * as zlib from "node:zlib"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { sumLine } from "../examples/checksum.ts"
 import { paintRows } from "../examples/mandelbrot_tasks.ts"
-import { currentRuntime, type RunOptions, runScript } from "./support/run.ts"
+import { currentRuntime, type RunOptions, runScript, startScript } from "./support/run.ts"
 
 const root = fileURLToPath(new URL("../", import.meta.url))
 const example = (name: string): string => join(root, "examples", `${name}.ts`)
@@ -247,5 +247,131 @@ describe("single_file", () => {
   it("runs tasks of the script that it is", async () => {
     const result = await runScript(example("single_file"), [], { denoFlags: [`--allow-read=${root}`] })
     expect(result).toEqual({ code: 0, stdout: "9592 primes below 100000, DONE!\n", stderr: "" })
+  })
+})
+
+describe("merge_sort", () => {
+  it.each(["1", "100000"])("sorts %s numbers as the runtime does", async (count) => {
+    const { code, stderr, stdout } = await runScript(example("merge_sort"), [count], {
+      denoFlags: [`--allow-read=${root}`],
+    })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    expect(stdout).toMatch(/ numbers: sorted$/m)
+    // Each G is spawned by another but the first. One that comes before the memory it refers to is taken once more.
+    const [, run, , spawned] = stdout.match(/^all .*$/m)![0].replaceAll(",", "").split(/ +/).map(Number)
+    expect(run).toBeGreaterThan(spawned)
+    if (count !== "1") expect(spawned).toBeGreaterThan(1)
+  })
+
+  it("explains itself when the count makes no sense", async () => {
+    const { code, stderr } = await runScript(example("merge_sort"), ["0"])
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^usage: /)
+  })
+})
+
+describe("layers", () => {
+  it("opens and closes everything in order", async () => {
+    const { code, stderr, stdout } = await runScript(example("layers"), [], { denoFlags: [`--allow-read=${root}`] })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    expect(stdout.trimEnd().split("\n")).toEqual([
+      "store opens",
+      "pool opens, with 2 workers",
+      "longest up to 1000: 871, computed",
+      "longest up to 300000: 230631, computed",
+      "longest up to 1000: 871, remembered",
+      "pool has closed: every worker has ended",
+      "store closes, with 2 entries",
+    ])
+  })
+})
+
+describe("pipeline", () => {
+  const pipeline = (args: ReadonlyArray<string>) =>
+    runScript(example("pipeline"), args, { denoFlags: [`--allow-read=${root},${temporary}`] })
+
+  it("counts what is in a log, and leaves out what is no request", async () => {
+    const path = join(temporary, "access.log")
+    const requests = Array.from({ length: 12_345 }, (_, i) => {
+      const [page, status] = [["/a", "/b?q=1", "/c"][i % 3], i % 5 === 0 ? 404 : 200]
+      return `10.0.0.1 - - [05/Jan/2026:12:00:00 +0000] "GET ${page} HTTP/1.1" ${status} ${i % 5 === 0 ? "-" : 10}`
+    })
+    writeFileSync(path, ["# a comment", ...requests, "not a request", ""].join("\n"))
+    const { code, stderr, stdout } = await pipeline([path])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    expect(stdout.split("\n").slice(1, 4).map((row) => row.split(/ +/))).toEqual([
+      ["/a", "4,115", "823", "32,920"],
+      ["/b", "4,115", "823", "32,920"],
+      ["/c", "4,115", "823", "32,920"],
+    ])
+    expect(stdout).toContain("12,345 requests on ")
+  })
+
+  it("reads no further ahead than it says", async () => {
+    const { code, stderr, stdout } = await pipeline([])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    const [, requests, workers, most, batches] = stdout
+      .match(/^(200,000) requests on (\d+) workers .* at most (\d+) of (\d+) batches in memory$/m)!.map(Number)
+    expect(requests).toBeNaN() // it has a comma, and was matched
+    expect(batches).toBe(40)
+    // Two stages of two batches for each worker, and what is handed over between them.
+    expect(most).toBeLessThanOrEqual(4 * workers + 4)
+  })
+
+  it("says that a log is not there", async () => {
+    const { code, stderr, stdout } = await pipeline([join(temporary, "nowhere.log")])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+    expect(stderr).toMatch(/^pipeline: .*nowhere\.log/)
+  })
+})
+
+describe("crawler", () => {
+  it("finds every page, with many fetches in progress on few threads", async () => {
+    const { code, stderr, stdout } = await runScript(example("crawler"), ["48"], {
+      denoFlags: [`--allow-read=${root}`, "--allow-net=127.0.0.1"],
+    })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    expect(stdout).toMatch(/^400 pages, /)
+    expect(stdout).toContain("broken links: /page/400\n")
+    const most = Number(stdout.match(/^fetches in progress: (\d+) at most, on 2 workers$/m)![1])
+    // How many there are at once is a matter of time, but not that there is a limit.
+    expect(most).toBeGreaterThan(24)
+    expect(most).toBeLessThanOrEqual(48)
+    const counts = stdout.match(/^(?:threads|workers): (\d+) before, (\d+) with 24 fetches in progress$/m)
+    // The runtime may start a few of its own meanwhile, but not one for each fetch.
+    if (counts !== null) expect(Number(counts[2]) - Number(counts[1])).toBeLessThan(12)
+    if (process.platform === "linux") expect(counts).not.toBeNull()
+  })
+})
+
+describe("server", () => {
+  const start = () =>
+    startScript(example("server"), ["0"], { denoFlags: [`--allow-read=${root}`, "--allow-net=127.0.0.1"] })
+
+  it("answers while it computes, and ends when it is asked to", async () => {
+    const server = start()
+    const url = (await server.firstLine).split(" ")[0]
+    const small = await fetch(`${url}/primes?to=100000`)
+    expect(await small.json()).toMatchObject({ to: 100_000, primes: 9592 })
+    expect((await fetch(`${url}/primes?to=x`)).status).toBe(400)
+    expect((await fetch(`${url}/`)).status).toBe(404)
+
+    // Enough of them for all workers; each would take minutes.
+    const leave = new AbortController()
+    let computed = 0
+    const large = Array.from(
+      { length: 8 },
+      () => fetch(`${url}/primes?to=100000000`, { signal: leave.signal }).then(() => computed++, (error) => error.name),
+    )
+    for (let i = 0; i < 20; i++) expect(await (await fetch(`${url}/health`)).text()).toBe("fine\n")
+    expect(computed).toBe(0)
+    // Clients that go away free the workers.
+    leave.abort()
+    expect(await Promise.all(large)).toEqual(Array.from({ length: 8 }, () => "AbortError"))
+    expect(await (await fetch(`${url}/primes?to=1000`)).json()).toMatchObject({ primes: 168 })
+
+    server.kill("SIGTERM")
+    const { code, stderr } = await server.result
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
   })
 })

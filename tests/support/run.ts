@@ -37,23 +37,32 @@ const commandLine = (script: string, denoFlags: ReadonlyArray<string>): Readonly
   }
 }
 
-/** Runs a script as a process of its own, on the runtime that the test runs on. */
-export const runScript = (
+/** A script that runs. */
+export interface RunningScript {
+  /** How it ended. */
+  readonly result: Promise<RunResult>
+  /** The first line that it writes to stdout; rejects if it ends without one. */
+  readonly firstLine: Promise<string>
+  readonly kill: (signal: NodeJS.Signals) => void
+}
+
+/** Starts a script as a process of its own, on the runtime that the test runs on. */
+export const startScript = (
   path: string | URL,
   args: ReadonlyArray<string> = [],
   options: RunOptions = {},
-): Promise<RunResult> =>
-  new Promise((resolve, reject) => {
-    const script = path instanceof URL ? fileURLToPath(path) : path
-    const child = spawn(process.execPath, [...commandLine(script, options.denoFlags ?? ["-A"]), ...args], {
-      cwd: options.cwd,
-      env: { ...process.env, ...options.env },
-      stdio: ["ignore", "pipe", "pipe"],
-    })
-    let stdout = ""
-    let stderr = ""
-    child.stdout.setEncoding("utf8").on("data", (text: string) => stdout += text)
-    child.stderr.setEncoding("utf8").on("data", (text: string) => stderr += text)
+): RunningScript => {
+  const script = path instanceof URL ? fileURLToPath(path) : path
+  const child = spawn(process.execPath, [...commandLine(script, options.denoFlags ?? ["-A"]), ...args], {
+    cwd: options.cwd,
+    env: { ...process.env, ...options.env },
+    stdio: ["ignore", "pipe", "pipe"],
+  })
+  let stdout = ""
+  let stderr = ""
+  child.stdout.setEncoding("utf8").on("data", (text: string) => stdout += text)
+  child.stderr.setEncoding("utf8").on("data", (text: string) => stderr += text)
+  const result = new Promise<RunResult>((resolve, reject) => {
     const timer = setTimeout(() => child.kill("SIGKILL"), options.timeout ?? 50_000)
     child.on("error", (error) => {
       clearTimeout(timer)
@@ -64,3 +73,18 @@ export const runScript = (
       resolve({ code, stdout, stderr })
     })
   })
+  const firstLine = new Promise<string>((resolve, reject) => {
+    child.stdout.on("data", () => stdout.includes("\n") && resolve(stdout.slice(0, stdout.indexOf("\n"))))
+    result.then(({ stderr }) => reject(new Error(`it ended without a line: ${stderr}`)), reject)
+  })
+  firstLine.catch(() => {}) // not everybody waits for it
+  // Not by `child.kill`, after which Deno reports the signal, whatever the code.
+  return { result, firstLine, kill: (signal) => void process.kill(child.pid!, signal) }
+}
+
+/** Runs a script as a process of its own, on the runtime that the test runs on. */
+export const runScript = (
+  path: string | URL,
+  args: ReadonlyArray<string> = [],
+  options: RunOptions = {},
+): Promise<RunResult> => startScript(path, args, options).result
