@@ -6,10 +6,7 @@
  * This cannot deadlock: the waiting G holds no processor, and with no record or no room for the arguments the call is
  * run right here, without a record, as part of its caller.
  */
-import type * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import type * as Fiber from "effect/Fiber"
-import { NotSerializable, PayloadTooLarge, TaskFailed } from "../../Errors.ts"
+import { NotSerializable, PayloadTooLarge } from "../../Errors.ts"
 import { decode, encode, sharedIds, Unsendable } from "../codec/codec.ts"
 import {
   hasBytes,
@@ -33,7 +30,6 @@ import {
   DONE,
   FLAG_CONTEXT,
   FLAG_MAIL,
-  G_CHILD,
   G_FLAGS,
   G_PARENT,
   G_TASK,
@@ -57,13 +53,12 @@ import {
   unpark,
   wakep,
 } from "../scheduler/index.ts"
-import { EffectFailed, errorOf, type Failure } from "../taskError.ts"
-import { isEffect, stopFiber } from "./fibers.ts"
-import { apply, isThenable, type MachineRuntime } from "./MachineRuntime.ts"
-import { provideNested } from "./nestedPool.ts"
+import { errorOf, type Failure } from "../taskError.ts"
+import type { MachineRuntime } from "./MachineRuntime.ts"
+import { runRecordless } from "./recordless.ts"
 import { packedFor } from "./services.ts"
-import { callIn, type Running } from "./Running.ts"
-import { copyValue, copyValues, endChildren, numberOf } from "./spawn.ts"
+import type { Running } from "./Running.ts"
+import { numberOf } from "./spawn.ts"
 
 /** Calls of one batch that are queued or running at once. */
 const WINDOW = 1024
@@ -138,7 +133,7 @@ export class Nested {
         job.held = call
         if (job.inFlight > 0) return
         if (job.parent.g === 0) return void setTimeout(() => this.#pump(job), RETRY_MS)
-        this.#runHere(job, call)
+        runRecordless(this.#r, job, call, () => this.#goOn(job))
       } else if (refused !== undefined) {
         this.#refuse(job, refused)
       }
@@ -340,77 +335,5 @@ export class Nested {
   /** Stops all jobs of a G. */
   cancelAll(parent: Running): void {
     for (const job of [...parent.jobs]) this.cancel(job)
-  }
-
-  /** Runs a call for which there is no record, on copies of its arguments, as part of its caller. */
-  #runHere(job: ChildJob, { args, def }: Described): void {
-    const r = this.#r
-    const index = job.cursor
-    job.inFlight++
-    let ended = false
-    let fiber: Fiber.RuntimeFiber<unknown, unknown> | undefined
-    const end = (tell: () => void) => {
-      if (ended) return
-      ended = true
-      job.inlined.delete(stop)
-      job.inFlight--
-      tell()
-      this.#goOn(job)
-    }
-    const interrupted = () => end(() => job.owner.onInterrupted(index))
-    const stop = () => fiber === undefined ? interrupted() : stopFiber(fiber)
-    const fail = (failure: Failure) => end(() => job.fail(index, failure))
-    const succeed = (value: unknown) => {
-      const copy = copyValue(r, def, value)
-      if (copy.ok) end(() => job.succeed(index, copy.value))
-      else fail(copy.error as Failure)
-    }
-    job.inlined.add(stop)
-    // Later, so that calls within calls do not stand on one another's stack.
-    r.ready.scheduleTask(() => {
-      if (ended) return
-      let value: unknown
-      try {
-        value = this.#call(job.parent, def, copyValues(r, args))
-      } catch (error) {
-        if (error instanceof Unsendable) {
-          return fail(new NotSerializable({ task: def.name, path: error.path, reason: error.reason }))
-        }
-        return fail(new TaskFailed({ task: def.name, error }))
-      }
-      if (def.effect && isEffect(value)) {
-        const effect = provideNested(job.parent, value as Effect.Effect<unknown, unknown>)
-        fiber = r.services.fork(job.parent, def, effect, packedFor(job), (exit) => {
-          if (Exit.isSuccess(exit)) succeed(exit.value)
-          else if (job.cancelled && Exit.isInterrupted(exit)) interrupted()
-          else fail(new EffectFailed(exit.cause))
-        })
-      } else if (isThenable(value)) {
-        Promise.resolve(value).then(succeed, (error) => fail(new TaskFailed({ task: def.name, error })))
-      } else {
-        succeed(value)
-      }
-    })
-  }
-
-  /** Calls a function in the name of the G that called it, which is suspended. */
-  #call(parent: Running, def: TaskDef, args: ReadonlyArray<unknown>): unknown {
-    const r = this.#r
-    const outer = r.current
-    const outerRunning = r.running
-    const children = r.s.mem[gw(r.s, parent.g) + G_CHILD]
-    r.current = parent.g
-    r.running = parent
-    let failed = true
-    try {
-      const value = callIn(parent, () => apply(def, args))
-      failed = false
-      return value
-    } finally {
-      r.current = outer
-      r.running = outerRunning
-      const childError = endChildren(r, parent.g, failed, children)
-      if (!failed && childError !== undefined) throw childError.error
-    }
   }
 }

@@ -1,0 +1,96 @@
+/** Calls for which there is no record or no room: they are run as part of the G that made them, on this machine. */
+import type * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import { NotSerializable, TaskFailed } from "../../Errors.ts"
+import { Unsendable } from "../codec/codec.ts"
+import type { Described } from "../host/Job.ts"
+import type { TaskDef } from "../registry.ts"
+import { G_CHILD, gw } from "../scheduler/index.ts"
+import { EffectFailed, type Failure } from "../taskError.ts"
+import { isEffect, stopFiber } from "./fibers.ts"
+import { apply, isThenable, type MachineRuntime } from "./MachineRuntime.ts"
+import type { ChildJob } from "./Nested.ts"
+import { provideNested } from "./nestedPool.ts"
+import { callIn, type Running } from "./Running.ts"
+import { packedFor } from "./services.ts"
+import { copyValue, copyValues, endChildren } from "./spawn.ts"
+
+/**
+ * Runs a job's next call, on copies of its arguments. It ends like any other of the job, which `goOn` is told of.
+ */
+export const runRecordless = (
+  r: MachineRuntime,
+  job: ChildJob,
+  { args, def }: Described,
+  goOn: () => void,
+): void => {
+  const index = job.cursor
+  job.inFlight++
+  let ended = false
+  let fiber: Fiber.RuntimeFiber<unknown, unknown> | undefined
+  const end = (tell: () => void) => {
+    if (ended) return
+    ended = true
+    job.inlined.delete(stop)
+    job.inFlight--
+    tell()
+    goOn()
+  }
+  const interrupted = () => end(() => job.owner.onInterrupted(index))
+  const stop = () => fiber === undefined ? interrupted() : stopFiber(fiber)
+  const fail = (failure: Failure) => end(() => job.fail(index, failure))
+  const threw = (error: unknown) => fail(new TaskFailed({ task: def.name, error }))
+  const succeed = (value: unknown) => {
+    const copy = copyValue(r, def, value)
+    if (copy.ok) end(() => job.succeed(index, copy.value))
+    else fail(copy.error as Failure)
+  }
+  const run = () => {
+    if (ended) return
+    let value: unknown
+    try {
+      value = callAs(r, job.parent, def, copyValues(r, args))
+    } catch (error) {
+      if (!(error instanceof Unsendable)) return threw(error)
+      return fail(new NotSerializable({ task: def.name, path: error.path, reason: error.reason }))
+    }
+    if (def.effect && isEffect(value)) {
+      const effect = provideNested(job.parent, value as Effect.Effect<unknown, unknown>)
+      fiber = r.services.fork(job.parent, def, effect, packedFor(job), (exit) => {
+        if (Exit.isSuccess(exit)) succeed(exit.value)
+        else if (job.cancelled && Exit.isInterrupted(exit)) interrupted()
+        else fail(new EffectFailed(exit.cause))
+      })
+    } else if (isThenable(value)) {
+      Promise.resolve(value).then(succeed, threw)
+    } else {
+      succeed(value)
+    }
+  }
+  job.inlined.add(stop)
+  // Later, so that calls within calls do not stand on one another's stack.
+  r.ready.scheduleTask(run)
+}
+
+/** Calls a function in the name of the G that called it, which is suspended. */
+const callAs = (r: MachineRuntime, parent: Running, def: TaskDef, args: ReadonlyArray<unknown>): unknown => {
+  const outer = r.current
+  const outerRunning = r.running
+  const children = r.s.mem[gw(r.s, parent.g) + G_CHILD]
+  r.current = parent.g
+  r.running = parent
+  let value: unknown
+  let thrown: { readonly error: unknown } | undefined
+  try {
+    value = callIn(parent, () => apply(def, args))
+  } catch (error) {
+    thrown = { error }
+  }
+  r.current = outer
+  r.running = outerRunning
+  const childError = endChildren(r, parent.g, thrown !== undefined, children)
+  thrown ??= childError
+  if (thrown !== undefined) throw thrown.error
+  return value
+}
