@@ -144,7 +144,8 @@ describe("Progress", () => {
             yield* Effect.promise(() => reached(cells, 0, 1))
             inside--
           }))
-        expect(heard.length).toBeLessThanOrEqual(2)
+        // The first one, what was latest when it had been heard, and the last one.
+        expect(heard.length).toBeLessThanOrEqual(3)
         expect(heard.at(-1)).toBe(1_000_000)
       }))
 
