@@ -6,7 +6,19 @@ import { describe } from "../codec/unsendable.ts"
 import type { ConfigQuestion, Told } from "../context/messages.ts"
 import type { MachineInit, ToHost, ToMachine } from "../machine/messages.ts"
 import type { SharedNotice } from "../machine/SharedTable.ts"
-import { DEATHS, HOST_WAKE, M_LIFE, M_LOADING, M_READY, mw, P_M, pw, type Sched, wakeAll } from "../scheduler/index.ts"
+import {
+  DEATHS,
+  HOST_WAKE,
+  M_EXITED,
+  M_LIFE,
+  M_LOADING,
+  M_READY,
+  mw,
+  P_M,
+  pw,
+  type Sched,
+  wakeAll,
+} from "../scheduler/index.ts"
 import type { MachineExit, MachineHandle, Spawner } from "./Spawner.ts"
 
 /** Starts in a row that may fail before a dead machine is not replaced any more. */
@@ -189,7 +201,12 @@ export class Crew implements Machines {
   }
 
   async #died(m: number, exit: MachineExit): Promise<void> {
-    if (this.#stopping) return
+    if (this.#stopping) {
+      // One that did not leave its loop may have held a lock that others need on their way out.
+      const left = Atomics.load(this.#s.mem, mw(this.#s, m) + M_LIFE) === M_EXITED
+      if (!left) await this.#owner.onDeath(m, m, reasonOf(exit))
+      return
+    }
     this.deaths++
     Atomics.add(this.#s.mem, DEATHS, 1)
     await this.#owner.onDeath(m, m, reasonOf(exit))

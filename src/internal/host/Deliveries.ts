@@ -1,19 +1,14 @@
-/**
- * The Gs that the host waits for: who submitted them, taking their outcomes in batches, and putting things right
- * after a machine's death.
- */
+/** The Gs that the host waits for: who submitted them, and taking their outcomes in batches. */
 import { MachineExited, PoolClosed } from "../../Errors.ts"
 import { decode, sharedIds } from "../codec/codec.ts"
 import { describe } from "../codec/unsendable.ts"
 import {
   copyBytes,
   detach,
-  EXITED,
   hasBytes,
   INTERRUPTED,
   type Memory,
   outcomeOf,
-  putReport,
   SUCCEEDED,
   takeInline,
   takeInline1,
@@ -23,17 +18,10 @@ import type { ProgressSlots } from "../machine/progress.ts"
 import type { SharedTable } from "../machine/SharedTable.ts"
 import { unpackKey } from "../registry.ts"
 import {
-  announceCancel,
   cancelQueued,
-  DONE,
-  ENDED_WAKE,
-  finish,
-  FLAG_MAIL,
-  FREE,
   freeBlock,
   G_FLAGS,
   G_TASK,
-  G_WAITER,
   generationOf,
   gw,
   hasMail,
@@ -42,36 +30,25 @@ import {
   HOST_FREE,
   HOST_HOME,
   hostSleeps,
-  LOST,
   machineOf,
   nextOf,
-  post,
   release,
   requestCancel,
-  RUNNABLE,
   RUNNING,
   stateOf,
   statusOf,
-  sweep,
   takeHost,
   taskBytes,
   TOLD_SHIFT,
-  unpark,
   WAITING,
-  wakeAll,
   wakeWord,
 } from "../scheduler/index.ts"
 import { errorOf } from "../taskError.ts"
 import type { Job } from "./Job.ts"
 import { ProgressWatch } from "./Progress.ts"
 
-/** Ms between tries to sweep up, or to free what could not be freed. */
-const RETRY_MS = 5
-
 /** Outcomes taken before their records are used for new calls, while they are still in the processor's cache. */
 const REFILL = 128
-/** Ms between two looks whether orphans have ended. */
-const ORPHANS_MS = 50
 /** Looks at the inbox for a lone call: some 10 microseconds. */
 const LOOKS = 1000
 /** After so many vain waits for a lone call, only every so-manieth is waited for. */
@@ -118,9 +95,6 @@ export class Deliveries {
   readonly #indices: Int32Array
   /** Blocks that could not be freed because the arena's lock was taken. */
   #unfreed: Array<number> = []
-  /** Gs of dead machines that run elsewhere and that nobody waits for. */
-  #orphans: Array<number> = []
-  #watching: ReturnType<typeof setTimeout> | undefined
   #listening = false
   #draining = false
   #emptied: (() => void) | undefined
@@ -167,20 +141,25 @@ export class Deliveries {
     return job.place
   }
 
+  /** Whether the host waits for `g`. */
+  expects(g: number): boolean {
+    return this.#places[g] !== 0
+  }
+
   #jobOf(g: number): Job | undefined {
     return this.#jobs[this.#places[g]]
   }
 
   /** Takes what has arrived, and waits for more as long as anything is outstanding. */
   listen(): void {
-    // Not from a callback of `#drain`: its caller listens when it is through.
+    // Not from a callback of `drain`: its caller listens when it is through.
     if (this.#listening || this.#draining) return
     const { s } = this.#memory
-    while (this.inFlight > 0 || this.#orphans.length > 0) {
+    while (this.inFlight > 0) {
       const seen = wakeWord(s)
       // Soon, because the pool listens as the last thing it does when it submits.
-      if (this.#drain()) queueMicrotask(this.#owner.onProgress)
-      if (this.inFlight === 0 && this.#orphans.length === 0) return
+      if (this.drain()) queueMicrotask(this.#owner.onProgress)
+      if (this.inFlight === 0) return
       // A machine that calls the host for each of many short Gs spends more on the calls than on the Gs.
       const dozes = this.#singles === 0 && this.inFlight >= DOZE_CALLS
       if (!dozes && (this.#comesSoon() || !hostSleeps(s))) continue
@@ -189,7 +168,7 @@ export class Deliveries {
       this.#listening = true
       rung.then(() => {
         this.#listening = false
-        this.#drain()
+        this.drain()
         this.#owner.onProgress()
         this.listen()
       })
@@ -226,7 +205,7 @@ export class Deliveries {
   }
 
   /** True if anything had arrived. */
-  #drain(): boolean {
+  drain(): boolean {
     const { s } = this.#memory
     this.#draining = true
     const first = takeHost(s)
@@ -234,7 +213,7 @@ export class Deliveries {
     for (let g = first; g !== 0;) {
       const next = nextOf(s, g) // before the record is given back
       try {
-        this.#deliver(g)
+        this.deliver(g)
       } catch (error) {
         // Of a caller's callback. The others get their outcomes all the same.
         queueMicrotask(() => {
@@ -246,12 +225,11 @@ export class Deliveries {
     }
     this.#draining = false
     if (this.#unfreed.length > 0) this.#unfreed = this.#unfreed.filter((block) => !freeBlock(s, block, HOST))
-    if (this.#orphans.length > 0) this.#orphans = this.#orphans.filter((g) => !this.#discard(g))
     return first !== 0
   }
 
   /** Hands a DONE G's outcome to its owner: at once, or when what it told the host has been heard. */
-  #deliver(g: number): void {
+  deliver(g: number): void {
     const { s } = this.#memory
     const told = s.mem[gw(s, g) + G_FLAGS] >>> TOLD_SHIFT
     if (told !== 0) {
@@ -274,7 +252,7 @@ export class Deliveries {
       return this.#settle(g, outcome, takeInline(memory, g))
     }
     const bytes = copyBytes(memory, g)
-    this.#freePayload(g)
+    this.freePayload(g)
     const ids = sharedIds(bytes)
     if (this.#shared.knows(ids)) return this.#settleWith(g, outcome, bytes)
     this.#shared.whenKnown(ids, () => this.#settleWith(g, outcome, bytes))
@@ -336,7 +314,8 @@ export class Deliveries {
     this.#emptied = undefined
   }
 
-  #freePayload(g: number): void {
+  /** Frees the payload of a G of which the host has the record. */
+  freePayload(g: number): void {
     const block = detach(this.#memory, g, HOST)
     if (block !== 0 && !freeBlock(this.#memory.s, block, HOST)) this.#unfreed.push(block)
   }
@@ -376,7 +355,7 @@ export class Deliveries {
       requestCancel(s, g)
       return false
     }
-    this.#freePayload(g)
+    this.freePayload(g)
     this.#forget(job, this.#indices[g], g)
     tell()
     this.#after(job)
@@ -393,83 +372,10 @@ export class Deliveries {
     return undefined
   }
 
-  /** Sweeps up after machine `m` of P `p`. Its Gs fail with `MachineExited`. */
-  async bury(m: number, p: number, reason: string): Promise<void> {
-    const { s } = this.#memory
-    for (;;) {
-      // What it had completed goes first; then a DONE G of its that is still here was never announced.
-      this.#drain()
-      const remains = sweep(s, m, p)
-      if (remains !== undefined) {
-        for (const g of remains.running) this.#fail(g, m, reason)
-        for (const g of remains.done) {
-          if (this.#places[g] !== 0) this.#deliver(g)
-          else this.#post(g, m)
-        }
-        this.#orphans.push(...remains.orphans.filter((g) => !this.#discard(g)))
-        if (this.#orphans.length > 0) announceCancel(s)
-        this.#watchOrphans()
-        wakeAll(s)
-        this.#owner.onProgress()
-        return
-      }
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
-    }
-  }
-
-  /** Nobody is told of the ends of orphans: who would have been is dead. */
-  #watchOrphans(): void {
-    if (this.#orphans.length === 0 || this.#watching !== undefined) return
-    this.#watching = setTimeout(() => {
-      this.#watching = undefined
-      this.#orphans = this.#orphans.filter((g) => !this.#discard(g))
-      this.#watchOrphans()
-    }, ORPHANS_MS)
-  }
-
-  /** Ends a G that ran on a dead machine, and tells its waiter. */
-  #fail(g: number, m: number, reason: string): void {
-    const memory = this.#memory
-    const { s } = memory
-    const waiter = s.mem[gw(s, g) + G_WAITER]
-    this.#freePayload(g)
-    putReport(memory, g, EXITED, [m, reason], HOST)
-    const ended = finish(s, g, m)
-    if (ended === LOST) return
-    if (waiter === 0) this.#deliver(g)
-    else if (ended === ENDED_WAKE && waiter !== m + 1) unpark(s, waiter - 1)
-    else this.#post(g, m)
-  }
-
-  /** Tells a living machine by mail that a G it waits for has ended. To tell it twice does no harm. */
-  #post(g: number, dead: number): void {
-    const { s } = this.#memory
-    const waiter = s.mem[gw(s, g) + G_WAITER]
-    if (waiter === 0 || waiter === dead + 1 || (s.mem[gw(s, g) + G_FLAGS] & FLAG_MAIL) === 0) return
-    post(s, waiter - 1, hintOf(g, generationOf(statusOf(s, g))))
-  }
-
-  /** Throws away a G that nobody waits for. False if it still runs: it was asked to stop, try again later. */
-  #discard(g: number): boolean {
-    const { s } = this.#memory
-    const status = statusOf(s, g)
-    const state = stateOf(status)
-    if (state === FREE) return true
-    if (state === DONE || (state === RUNNABLE && cancelQueued(s, g, generationOf(status)))) {
-      this.#freePayload(g)
-      release(s, HOST_FREE, HOST_HOME, g, HOST)
-      return true
-    }
-    requestCancel(s, g)
-    return false
-  }
-
   /** Fails all calls in flight: nobody will run them. */
   abandon(reason: string): void {
     const { s } = this.#memory
-    clearTimeout(this.#watching)
-    this.#orphans = []
-    this.#drain()
+    this.drain()
     for (let g = 1; g < this.#places.length; g++) {
       const job = this.#jobOf(g)
       if (job === undefined) continue

@@ -41,6 +41,7 @@ import {
   wantSlots,
 } from "../scheduler/index.ts"
 import type { CrewOwner, Machines } from "./Crew.ts"
+import { Burials } from "./Burials.ts"
 import { Deliveries } from "./Deliveries.ts"
 import { type Described, Job, type JobOwner } from "./Job.ts"
 import { KeepAlive } from "./keepAlive.ts"
@@ -107,6 +108,7 @@ export class HostPool {
   readonly #options: HostPoolOptions
   readonly #crew: Machines
   readonly #deliveries: Deliveries
+  readonly #burials: Burials
   readonly #keepAlive = new KeepAlive()
   readonly #writer: Writer
   readonly #maxInFlight: number
@@ -149,6 +151,7 @@ export class HostPool {
       wait: (seen) => this.#crew.wait(seen),
       doze: (ms) => this.#crew.doze(ms),
     })
+    this.#burials = new Burials(this.memory, this.#deliveries, () => this.#pump())
     this.#crew = backend.machines(this.s, this.shared, {
       init: (m, p): MachineInit => ({
         memory: this.s.mem.buffer as SharedArrayBuffer,
@@ -168,7 +171,7 @@ export class HostPool {
       },
       onStray: options.onStray,
       onDeath: async (m, p, reason) => {
-        await this.#deliveries.bury(m, p, reason)
+        await this.#burials.bury(m, p, reason)
         callers.bury(m, new Error(`the machine ended: ${reason}`))
       },
       onLost: (error) => this.#giveUp(error),
@@ -255,6 +258,7 @@ export class HostPool {
     wakeAll(this.s)
     const left = Math.max(grace - (performance.now() - began), Math.min(grace, MIN_GRACE_MS))
     const stuck = await this.#crew.ended(left, (m) => this.#deliveries.taskOn(m))
+    this.#burials.stop()
     this.#deliveries.abandon("the pool was closed while it ran")
     this.#refuseWaiting()
     clearTimeout(this.#retry)
