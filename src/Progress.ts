@@ -51,7 +51,8 @@ export const toProgress = ({ done, total }: Reported): Progress => ({
 export const progress = (done: number, total?: number): void => {
   const machine = currentMachine()
   if (machine !== undefined && machine.current !== 0) {
-    return report(machine.progress, machine.current, done, total ?? NaN)
+    if (machine.current !== machine.lent) report(machine.progress, machine.current, done, total ?? NaN)
+    return
   }
   const running = awaitingRunning() ?? fiberRunning()
   if (running !== undefined && !running.over) report(running.machine.progress, running.g, done, total ?? NaN)

@@ -219,6 +219,14 @@ describe("Progress", () => {
       }))
   })
 
+  layer(Pool.layer({ procs: 1, capacity: 16 }), { excludeTestServices: true, timeout: 30_000 })((it) => {
+    it.effect("is not that of children that are run in their parent's name", () =>
+      Effect.gen(function* () {
+        expect((yield* hear(tasks.crowded(100))).last).toMatchObject({ done: 1, total: 2 })
+        yield* unspoiled
+      }))
+  })
+
   it.live("is told by runOn", () =>
     Effect.gen(function* () {
       const last: Array<number> = []

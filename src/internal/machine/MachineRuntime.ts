@@ -93,6 +93,8 @@ export class MachineRuntime {
   current = 0
   /** That G as its own code knows it, if it has asked. */
   running: Running | undefined
+  /** The G in whose name another task runs, for want of a record; 0 if none. Progress of that is not its own. */
+  lent = 0
   /** How many Gs are being run by joins below the current one. */
   helping = 0
   /** How many calls stand on the stack within one another. */

@@ -77,9 +77,11 @@ export const runRecordless = (
 const callAs = (r: MachineRuntime, parent: Running, def: TaskDef, args: ReadonlyArray<unknown>): unknown => {
   const outer = r.current
   const outerRunning = r.running
+  const outerLent = r.lent
   const children = r.s.mem[gw(r.s, parent.g) + G_CHILD]
   r.current = parent.g
   r.running = parent
+  r.lent = parent.g
   let value: unknown
   let thrown: { readonly error: unknown } | undefined
   try {
@@ -89,6 +91,7 @@ const callAs = (r: MachineRuntime, parent: Running, def: TaskDef, args: Readonly
   }
   r.current = outer
   r.running = outerRunning
+  r.lent = outerLent
   const childError = endChildren(r, parent.g, thrown !== undefined, children)
   thrown ??= childError
   if (thrown !== undefined) throw thrown.error

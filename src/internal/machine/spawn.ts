@@ -207,7 +207,11 @@ const runClaimed = (
 const runAtOnce = (r: MachineRuntime, def: TaskDef, args: ReadonlyArray<unknown>, parent: number): Child => {
   const copies = copyValues(r, args)
   r.s.mem[pw(r.p) + P_COUNTERS + C_INLINED]++
-  return new Child(r, def, parent, 0, 0, undefined, callNested(r, parent, def, copies))
+  const outer = r.lent
+  r.lent = parent
+  const ended = callNested(r, parent, def, copies)
+  r.lent = outer
+  return new Child(r, def, parent, 0, 0, undefined, ended)
 }
 
 /** Calls a function on top of the current one. `g` is who spawns and checks meanwhile. */
