@@ -22,7 +22,9 @@ const files = {
   "package.json": `{ "type": "module", "private": true }`,
   "exports.mjs": `
     import * as runon from "runon"
+    import * as promise from "runon/promise"
     console.log(import.meta.resolve("runon"), typeof runon.runOn, typeof runon.Task.make)
+    console.log(import.meta.resolve("runon/promise"), typeof promise.openPool, typeof promise.runOn)
   `,
   "tasks.mjs": `
     import { Task } from "runon"
@@ -34,14 +36,27 @@ const files = {
     import { double } from "./tasks.mjs"
     console.log(JSON.stringify(await Effect.runPromise(runOn(2, [double(1), double(21)]))))
   `,
+  "promise.mjs": `
+    import { openPool } from "runon/promise"
+    import { double } from "./tasks.mjs"
+    const pool = await openPool({ procs: 1 })
+    console.log(await pool.run(double(21)))
+    await pool.close()
+  `,
   "typed.ts": `
     import * as Effect from "effect/Effect"
     import { runOn, Task } from "runon"
+    import { openPool } from "runon/promise"
     const length = Task.make(import.meta, "length", (text: string) => text.length)
     const lengths: ReadonlyArray<number> = await Effect.runPromise(runOn(1, [length("four")]))
     // @ts-expect-error the types have arrived: this is no string
     const text: string = lengths[0]
     void text
+    await using pool = await openPool({ procs: 1 })
+    const four: number = await pool.run(length("four"))
+    // @ts-expect-error and these too
+    for await (const text of pool.map(["four"], (text) => length(text))) text satisfies string
+    void four
   `,
   "tsconfig.json": JSON.stringify({
     compilerOptions: {
@@ -95,7 +110,9 @@ describe.skipIf(currentRuntime !== "node")("Package (packed once, on Node, for a
 
   it("resolves to compiled code on plain Node", async () => {
     expect(await run(app, process.execPath, "exports.mjs"))
-      .toMatch(/^file:.*\/node_modules\/runon\/dist\/index\.js function function$/)
+      .toMatch(
+        /^file:.*\/runon\/dist\/index\.js function function\nfile:.*\/runon\/dist\/promise\.js function function$/,
+      )
   })
 
   it("brings types that a strict TypeScript project accepts", async () => {
@@ -108,5 +125,6 @@ describe.skipIf(currentRuntime !== "node")("Package (packed once, on Node, for a
     ["Bun", join(modules, ".bin/bun"), []],
   ])("runs tasks of a plain .mjs module on %s", async (_, command, flags) => {
     expect(await run(app, command, ...flags, "main.mjs")).toBe("[2,42]")
+    expect(await run(app, command, ...flags, "promise.mjs")).toBe("42")
   })
 })
