@@ -362,14 +362,17 @@ export class Deliveries {
     return true
   }
 
-  /** The task that machine `m` is running, if any. */
+  /** The task that machine `m` is running, if any; else one whose continuation it may be running. */
   taskOn(m: number): string | undefined {
     const { s } = this.#memory
+    let waiting: number | undefined
     for (let g = 1; g < this.#places.length; g++) {
       const status = statusOf(s, g)
-      if (stateOf(status) === RUNNING && machineOf(status) === m) return this.#taskOf(g)
+      if (machineOf(status) !== m) continue
+      if (stateOf(status) === RUNNING) return this.#taskOf(g)
+      if (stateOf(status) === WAITING) waiting ??= g
     }
-    return undefined
+    return waiting === undefined ? undefined : this.#taskOf(waiting)
   }
 
   /** Fails all calls in flight: nobody will run them. */

@@ -22,7 +22,6 @@ import { stopFiber } from "./fibers.ts"
 import { Interrupted } from "./Interrupted.ts"
 import type { MachineRuntime } from "./MachineRuntime.ts"
 import { type Loaded, NotFound } from "./Modules.ts"
-import { provideNested } from "./nestedPool.ts"
 import { Running } from "./Running.ts"
 
 /** No cancellation epoch: it counts up from 0, and would have to pass 2^32 to get here. */
@@ -61,7 +60,7 @@ export class Suspensions {
   fork(running: Running, effect: Effect.Effect<unknown, unknown>, packed: Packed | undefined): void {
     const r = this.#r
     this.#suspend(running)
-    running.fiber = r.services.fork(running, running.def, provideNested(running, effect), packed, (exit) => {
+    running.fiber = r.services.fork(running, running.def, effect, packed, (exit) => {
       running.over = true
       this.#whenChildless(running, Exit.isFailure(exit), () => {
         if (!this.#resume(running)) return
@@ -81,6 +80,7 @@ export class Suspensions {
       if (!this.#resume(running)) return r.poke()
       if (loaded instanceof NotFound) return r.report(g, NOT_FOUND, [loaded.module, loaded.reason])
       if (r.s.mem[gw(r.s, g) + G_PARENT] === 0) r.t.roots-- // counted again by run
+      setRunning(r.s, g, r.m)
       r.run(g)
     }
     r.modules.load(task).then(settle)
