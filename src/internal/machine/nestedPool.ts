@@ -6,7 +6,7 @@ import * as FiberRef from "effect/FiberRef"
 import * as Option from "effect/Option"
 import type { Call } from "../../Call.ts"
 import type { TaskError } from "../../Errors.ts"
-import type { Pool, PoolService } from "../../Pool.ts"
+import type { PoolService } from "../../Pool.ts"
 import type { PoolStats } from "../../Stats.ts"
 import { setSubmitter, type Submitter } from "../poolHost.ts"
 import { runCall } from "../run.ts"
@@ -23,7 +23,7 @@ export const fiberRunning = (): Running | undefined => {
   return pool !== undefined && Option.isSome(pool) && pool.value instanceof NestedPool ? pool.value.running : undefined
 }
 
-class NestedPool implements PoolService, Submitter {
+export class NestedPool implements PoolService, Submitter {
   readonly [POOL_TYPE_ID]: typeof POOL_TYPE_ID = POOL_TYPE_ID
   readonly running: Running
 
@@ -58,7 +58,3 @@ class NestedPool implements PoolService, Submitter {
     this.running.machine.nested.cancel(job)
   }
 }
-
-/** Gives an Effect task its pool. */
-export const provideNested = <A, E>(running: Running, effect: Effect.Effect<A, E, Pool>): Effect.Effect<A, E> =>
-  Effect.provideService(effect, poolTag, new NestedPool(running))

@@ -11,7 +11,6 @@ import { EffectFailed, type Failure } from "../taskError.ts"
 import { isEffect, stopFiber } from "./fibers.ts"
 import { apply, isThenable, type MachineRuntime } from "./MachineRuntime.ts"
 import type { ChildJob } from "./Nested.ts"
-import { provideNested } from "./nestedPool.ts"
 import { callIn, type Running } from "./Running.ts"
 import { packedFor } from "./services.ts"
 import { copyValue, copyValues, endChildren } from "./spawn.ts"
@@ -56,7 +55,7 @@ export const runRecordless = (
       return fail(new NotSerializable({ task: def.name, path: error.path, reason: error.reason }))
     }
     if (def.effect && isEffect(value)) {
-      const effect = provideNested(job.parent, value as Effect.Effect<unknown, unknown>)
+      const effect = value as Effect.Effect<unknown, unknown>
       fiber = r.services.fork(job.parent, def, effect, packedFor(job), (exit) => {
         if (Exit.isSuccess(exit)) succeed(exit.value)
         else if (job.cancelled && Exit.isInterrupted(exit)) interrupted()

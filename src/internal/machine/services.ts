@@ -18,6 +18,7 @@ import * as List from "effect/List"
 import * as LogLevel from "effect/LogLevel"
 import * as LogSpan from "effect/LogSpan"
 import * as Runtime from "effect/Runtime"
+import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import { Questions, remoteConfig } from "../context/config.ts"
 import { dataOf, DEFAULT_CALLER, type Envelope, get, pack, type Packed, unpack } from "../context/envelope.ts"
@@ -38,13 +39,15 @@ import {
   statusOf,
   TOLD,
 } from "../scheduler/index.ts"
+import { poolTag } from "../tag.ts"
 import type { MachineRuntime } from "./MachineRuntime.ts"
 import { Layers } from "./layers.ts"
+import { LazyScope } from "./LazyScope.ts"
 import type { ToHost } from "./messages.ts"
+import { NestedPool } from "./nestedPool.ts"
 import type { Running } from "./Running.ts"
 
 const nobody = FiberId.runtime(-1, 0)
-const nothing: Context.Context<never> = Context.empty()
 const noEnvelope: Envelope = { caller: DEFAULT_CALLER }
 
 const set = <A>(refs: FiberRefs.FiberRefs, fiberRef: FiberRef.FiberRef<A>, value: A): FiberRefs.FiberRefs =>
@@ -62,6 +65,12 @@ export const packedFor = (job: Job): Packed | undefined => {
   const refs = job.owner.caller?.getFiberRefs() ?? FiberRefs.empty()
   const call = get(refs, currentCall)
   return job.packed = pack(call.caller, dataOf(refs), call)
+}
+
+/** How a G has ended whose finalizers ended with `closed`. */
+const withFinalizers = (exit: Exit.Exit<unknown, unknown>, closed: Exit.Exit<void>): Exit.Exit<unknown, unknown> => {
+  if (Exit.isSuccess(closed)) return exit
+  return Exit.failCause(Exit.isSuccess(exit) ? closed.cause : Cause.sequential(exit.cause, closed.cause))
 }
 
 export class MachineServices {
@@ -84,11 +93,14 @@ export class MachineServices {
       remoteConfig(this.questions, caller),
     )
     this.#layers = new Layers((effect, scope) =>
-      Runtime.runFork(this.#runtime(undefined, this.#ofPool), effect, { scheduler: r.ready, scope })
+      Runtime.runFork(this.#runtime(undefined, this.#ofPool, new Map()), effect, { scheduler: r.ready, scope })
     )
   }
 
-  /** Runs the Effect that the function of a G has returned. `onExit` may be called before this returns. */
+  /**
+   * Runs the Effect that the function of a G has returned. `onExit` may be called before this returns. The scope is
+   * closed when the Effect has ended, and so have the fibers that it had forked.
+   */
   fork(
     running: Running,
     def: TaskDef,
@@ -96,14 +108,26 @@ export class MachineServices {
     packed: Packed | undefined,
     onExit: (exit: Exit.Exit<unknown, unknown>) => void,
   ): Fiber.RuntimeFiber<unknown, unknown> {
-    const scoped = Effect.scoped(effect)
-    const provided = def.layer === undefined ? scoped : this.#layers.provide(def.layer, scoped)
-    const fiber = Runtime.runFork(this.#runtime(running, packed), provided, { scheduler: this.#r.ready })
-    fiber.addObserver(onExit)
+    const scope = new LazyScope()
+    const options = { scheduler: this.#r.ready }
+    const services = new Map<string, unknown>([[poolTag.key, new NestedPool(running)], [Scope.Scope.key, scope]])
+    const runtime = this.#runtime(running, packed, services)
+    const provided = def.layer === undefined ? effect : this.#layers.provide(def.layer, effect)
+    const fiber = Runtime.runFork(runtime, provided, options)
+    fiber.addObserver((exit) => {
+      if (!scope.used) return onExit(exit)
+      Runtime.runFork(runtime, Effect.exit(scope.close(exit)), options).addObserver((closed) => {
+        onExit(withFinalizers(exit, Exit.flatten(closed)))
+      })
+    })
     return fiber
   }
 
-  #runtime(running: Running | undefined, packed: Packed | undefined): Runtime.Runtime<never> {
+  #runtime(
+    running: Running | undefined,
+    packed: Packed | undefined,
+    context: Map<string, unknown>,
+  ): Runtime.Runtime<never> {
     const envelope = packed === undefined ? noEnvelope : unpack(packed)
     const { annotations, caller, config = false, level, parent, spans, traced = false } = envelope
     const call: InCall = { caller, config, traced, tell: this.#teller(running, caller) }
@@ -119,10 +143,9 @@ export class MachineServices {
     let services = config ? this.#config : liveServices
     if (traced) services = Context.add(services, Tracer.Tracer, remoteTracer(call.tell))
     if (services !== liveServices) fiberRefs = set(fiberRefs, currentServices, services)
+    if (parent !== undefined) context.set(Tracer.ParentSpan.key, external(parent))
     return Runtime.make({
-      context: parent === undefined
-        ? nothing
-        : Context.add(nothing, Tracer.ParentSpan, external(parent)) as typeof nothing,
+      context: Context.unsafeMake(context),
       fiberRefs,
       runtimeFlags: Runtime.defaultRuntime.runtimeFlags,
     })
@@ -151,7 +174,9 @@ export class MachineServices {
     let exit: Exit.Exit<unknown, unknown> | undefined
     let wake = () => {}
     this.#r.poke = () => wake()
-    const fiber = Runtime.runFork(this.#runtime(undefined, this.#ofPool), this.#layers.close, { scheduler: ready })
+    const fiber = Runtime.runFork(this.#runtime(undefined, this.#ofPool, new Map()), this.#layers.close, {
+      scheduler: ready,
+    })
     fiber.addObserver((ended) => {
       exit = Exit.flatten(ended as Exit.Exit<Exit.Exit<unknown, unknown>>)
       wake()
