@@ -23,8 +23,10 @@ import { unwatch, watch } from "./internal/promise/abort.ts"
 import { Mapping } from "./internal/promise/Mapping.ts"
 import { SingleCall } from "./internal/promise/SingleCall.ts"
 import { type Submitter, submitterOf } from "./internal/poolHost.ts"
+import type { Reported } from "./internal/host/Progress.ts"
 import type { PoolOptions } from "./Options.ts"
 import { makePool, type PoolService } from "./Pool.ts"
+import { type Progress, toProgress } from "./Progress.ts"
 import { runOn as runOnEffect, type RunOnOptions as RunOnEffectOptions } from "./RunOn.ts"
 import type { PoolStats } from "./Stats.ts"
 
@@ -48,6 +50,20 @@ export interface SignalOptions {
  * @category models
  */
 export interface OpenOptions extends PoolOptions, SignalOptions {}
+
+/**
+ * Options of {@link PromisePool.run}.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface RunOptions extends SignalOptions {
+  /**
+   * Told what the task says by `Task.progress`: the latest report about every 30 ms, and the last one before the promise
+   * is settled. It must be quick, as it runs between outcomes; if it throws, the call is cancelled and rejected with that.
+   */
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+}
 
 /**
  * Options of {@link PromisePool.map}.
@@ -107,7 +123,7 @@ export interface PromisePool extends AsyncDisposable {
    * @example
    * const primes = await pool.run(countPrimes(0, 1e6), { signal: AbortSignal.timeout(1000) })
    */
-  readonly run: <A, E>(call: Call<A, E>, options?: SignalOptions) => Promise<A>
+  readonly run: <A, E>(call: Call<A, E>, options?: RunOptions) => Promise<A>
   /**
    * Runs a call for each item of an array, an iterable or an async iterable, and gives their results as they are asked
    * for, in order or as they come. The source is read no further ahead than `concurrency` tells: a consumer that stops
@@ -149,12 +165,14 @@ class OpenPool implements PromisePool {
     this.#submitter = submitterOf(service)
   }
 
-  readonly run = <A, E>(call: Call<A, E>, options?: SignalOptions): Promise<A> =>
+  readonly run = <A, E>(call: Call<A, E>, options?: RunOptions): Promise<A> =>
     new Promise((resolve, reject) => {
       if (!isCall(call)) throw new TypeError("this is not a call: make it by calling a task")
       const signal = options?.signal
+      const listener = options?.onProgress
+      const onProgress = listener && ((reported: Reported) => listener(toProgress(reported)))
       if (signal === undefined) {
-        return new SingleCall(this.#submitter, call, resolve as (value: unknown) => void, reject).submit()
+        return new SingleCall(this.#submitter, call, resolve as (value: unknown) => void, reject, onProgress).submit()
       }
       if (signal.aborted) return reject(signal.reason)
       const single = new SingleCall(
@@ -168,6 +186,7 @@ class OpenPool implements PromisePool {
           unwatch(signal, single)
           reject(error)
         },
+        onProgress,
       )
       single.submit()
       if (!single.ended) watch(signal, single)

@@ -2,6 +2,7 @@ import { describe, expect, it, layer } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber, Option } from "effect"
 import { expectTypeOf } from "vitest"
 import { type Call, Pool, runOn, Task, type TaskError } from "../mod.ts"
+import { openPool } from "../src/promise.ts"
 import * as tasks from "./fixtures/progress/tasks.ts"
 import { reached } from "./fixtures/tasks/basic.ts"
 import { NOTHING_LEFT, settledIn } from "./fixtures/tasks/pools.ts"
@@ -232,6 +233,26 @@ describe("Progress", () => {
       const last: Array<number> = []
       yield* runOn(2, [tasks.steps(5), tasks.stepsAsync(6)], { onProgress: ({ done }, index) => last[index] = done })
       expect(last).toEqual([5, 6])
+    }))
+
+  it.live("is told by a pool with promises, whose call is rejected with what a listener throws", () =>
+    Effect.promise(async () => {
+      await using pool = await openPool({ procs: 1 })
+      const heard: Array<number> = []
+      const { signal } = new AbortController()
+      expect(await pool.run(tasks.stepsAsync(20), { onProgress: ({ done }) => heard.push(done), signal })).toBe(20)
+      expect(heard.at(-1)).toBe(20)
+      expect(isRising(heard)).toBe(true)
+
+      const cells = newCells()
+      const error = new Error("listener")
+      const throws = (): never => {
+        throw error
+      }
+      await expect(pool.run(tasks.forever(cells), { onProgress: throws })).rejects.toBe(error)
+      expect(Array.from(cells.subarray(0, 2))).toEqual([1, 1])
+      await expect(pool.run(tasks.steps(3), { onProgress: throws })).rejects.toBe(error)
+      expect(await pool.run(tasks.steps(3))).toBe(3)
     }))
 
   it.live("is told by simulated machines: of a sync task the last value only", () =>

@@ -1,6 +1,7 @@
 /** One call with callbacks: no fiber, and no Effect, for each. */
 import * as Cause from "effect/Cause"
 import type { Described, Job, JobOwner } from "../host/Job.ts"
+import type { Reported } from "../host/Progress.ts"
 import type { Submitter } from "../poolHost.ts"
 import { EffectFailed, type Failure } from "../taskError.ts"
 import type { Stoppable } from "./abort.ts"
@@ -15,6 +16,7 @@ export class SingleCall implements JobOwner, Stoppable {
   readonly #call: Described
   readonly #onValue: (value: unknown) => void
   readonly #onError: (error: unknown) => void
+  readonly onProgress: JobOwner["onProgress"]
   #job: Job | undefined
   #stopped: { readonly reason: unknown } | undefined
 
@@ -23,11 +25,13 @@ export class SingleCall implements JobOwner, Stoppable {
     call: Described,
     onValue: (value: unknown) => void,
     onError: (error: unknown) => void,
+    onProgress?: (reported: Reported) => void,
   ) {
     this.#pool = pool
     this.#call = call
     this.#onValue = onValue
     this.#onError = onError
+    this.onProgress = onProgress && ((_, reported) => this.#listen(onProgress, reported))
   }
 
   /** Submits it. It may have ended by the time this returns. */
@@ -47,6 +51,18 @@ export class SingleCall implements JobOwner, Stoppable {
   stop(reason: unknown): void {
     this.#stopped ??= { reason }
     if (this.#job !== undefined) this.#pool.cancel(this.#job)
+  }
+
+  /** If the listener throws, the call is cancelled and fails with that. */
+  #listen(listener: (reported: Reported) => void, reported: Reported): void {
+    if (this.#stopped !== undefined) return
+    try {
+      listener(reported)
+    } catch (reason) {
+      this.#stopped = { reason }
+      // Not in the midst of taking an outcome.
+      queueMicrotask(() => this.stop(reason))
+    }
   }
 
   describe(): Described {
