@@ -14,9 +14,10 @@ import {
   Option,
   Tracer,
 } from "effect"
-import { Pool } from "../mod.ts"
+import { Pool, type TaskError } from "../mod.ts"
 import {
   config,
+  exitInSpan,
   home,
   log,
   logInChild,
@@ -270,5 +271,22 @@ describe("logs that come after their call has ended", () => {
         Effect.provide(Logger.replace(Logger.defaultLogger, logger)),
       )
       expect(caller).toEqual([])
+    }), 60_000)
+})
+
+describe("a machine that dies", () => {
+  it.live("has its spans ended, and fails its call all the same", () =>
+    Effect.gen(function* () {
+      let error: TaskError | undefined
+      const spans = yield* Effect.flip(exitInSpan()).pipe(
+        Effect.tap((failure) => Effect.sync(() => error = failure)),
+        // Its successor brings spans and logs as it did.
+        Effect.zipRight(traced(true)),
+        tracing,
+        Effect.provide(Pool.layer({ procs: 1 })),
+      )
+      expect(error?._tag).toBe("MachineExited")
+      expect(spans.get("cut short")?.status).toMatchObject({ _tag: "Ended", exit: { _tag: "Failure" } })
+      expect(spans.get("inner")?.status).toMatchObject({ _tag: "Ended", exit: { _tag: "Success" } })
     }), 60_000)
 })
