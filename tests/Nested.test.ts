@@ -1,5 +1,5 @@
 import { describe, expect, it, layer } from "@effect/vitest"
-import { Cause, Effect, Exit, Fiber } from "effect"
+import { Cause, Effect, Exit, Fiber, Logger } from "effect"
 import { expectTypeOf } from "vitest"
 import { Pool, type TaskError, TaskFailed } from "../mod.ts"
 import {
@@ -10,6 +10,7 @@ import {
   callsTooLate,
   checks,
   detaches,
+  detachesForever,
   effectDepth,
   failsBeside,
   forgets,
@@ -180,6 +181,19 @@ describe("calls of a task that waits", () => {
         yield* empties
       }).pipe(Effect.provide(Pool.layer({ procs, capacity: 16 }))), 60_000)
   }
+
+  it.live("that are detached and do not end are told of when the pool closes", () =>
+    Effect.gen(function* () {
+      const told: Array<string> = []
+      const logger = Logger.make(({ message }) => void told.push(...[message].flat().map(String)))
+      const counts = cells()
+      yield* detachesForever(counts).pipe(
+        Effect.zipRight(reaches(counts, 0, 1)),
+        Effect.provide(Pool.layer({ procs: 1 })),
+        Effect.provide(Logger.replace(Logger.defaultLogger, logger)),
+      )
+      expect(told.join("; ")).toMatch(/guarded/)
+    }), 60_000)
 
   it.live("without workers", () =>
     Effect.gen(function* () {

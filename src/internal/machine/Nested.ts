@@ -103,6 +103,11 @@ export class Nested {
     return this.#awaited.size
   }
 
+  /** The tasks of calls that nobody waits for and that have not ended. */
+  detached(): ReadonlyArray<string> {
+    return [...this.#awaited.values()].filter(({ job }) => job.parent.g === 0).map(({ def }) => def.name)
+  }
+
   /** Submits a batch of calls as children of a G. */
   submit(parent: Running, owner: JobOwner, length: number, limit = Infinity): ChildJob {
     if (parent.over) throw new Error(`task "${parent.def.name}" has ended and can make no calls`)

@@ -43,15 +43,15 @@ export const runLoop = async (r: MachineRuntime): Promise<void> => {
     if (r.loading > 0) Atomics.store(s.mem, mw(s, m) + M_PARK, 0)
     r.nested.collect()
     r.suspensions.endCancelled()
-    if (r.loading > 0) {
-      // What it would take now would most likely wait for the same module, while other machines could run it.
-      if (Atomics.load(s.mem, STATE) === STOPPING) return
-      await sleep()
-      continue
-    }
     r.ready.run(READY_BATCH)
     // The one may lead to the other: whatever of either is left must keep the machine from sleeping.
     const busy = !r.ready.isEmpty || r.nested.hasArrived
+    if (r.loading > 0) {
+      // What it would take now would most likely wait for the same module, while other machines could run it.
+      if (Atomics.load(s.mem, STATE) === STOPPING) return
+      await (busy ? turn() : sleep())
+      continue
+    }
     const g = busy ? pollRunnable(s, t) : findRunnable(s, t)
     if (g === STOP) return
     if (g !== NOTHING) {

@@ -30,6 +30,9 @@ stopSpinning(s, init.p) // a predecessor's, if it died while it looked for work
 Atomics.store(s.mem, mw(s, init.m) + M_LIFE, M_READY)
 tell({ kind: "ready" })
 await runLoop(machine)
+for (const task of machine.nested.detached()) {
+  tell({ kind: "stray", error: new Error(`the pool was closed before the detached call of task "${task}" had ended`) })
+}
 await machine.services.close()
 Atomics.store(s.mem, mw(s, init.m) + M_LIFE, M_EXITED)
 link.exit()
