@@ -20,6 +20,7 @@ import { POOL_KEY, POOL_TYPE_ID } from "./internal/tag.ts"
 import { inUse, snapshot } from "./internal/scheduler/index.ts"
 import { type PoolOptions, resolveOptions } from "./Options.ts"
 import { range } from "./Range.ts"
+import { reduce } from "./Reduce.ts"
 import type { PoolStats } from "./Stats.ts"
 
 /** @since 0.1.0 */
@@ -98,6 +99,9 @@ export class Pool extends PoolBase {
 
   /** See {@link all}. */
   static readonly all: typeof all = all
+
+  /** See {@link reduce}. */
+  static readonly reduce: typeof reduce = reduce
 
   /** See {@link range}. */
   static readonly range: typeof range = range

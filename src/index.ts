@@ -12,6 +12,7 @@ export { type PoolOptions, type ResourceLimits } from "./Options.ts"
 export { type DeterministicOptions, Pool, type PoolService } from "./Pool.ts"
 export { availableParallelism } from "./Procs.ts"
 export { type RangeBody, type RangeBounds, type RangeReduceBody, type RangeTask } from "./Range.ts"
+export { type Reduction } from "./Reduce.ts"
 export { runOn, type RunOnOptions } from "./RunOn.ts"
 export {
   type NotSendable,
