@@ -1,5 +1,6 @@
 /**
- * Tasks whose payload and outcome are described by schemas.
+ * `runon/schema`: tasks whose payload and outcome are described by schemas. Apart from the rest, since `effect/Schema`
+ * takes as long to load as all that a machine needs otherwise.
  *
  * @since 0.1.0
  */
@@ -36,12 +37,12 @@ export interface TaskSchemas<P, PI, A, AI, E, EI> {
  *
  * @example
  * import { Effect, Option, Schema } from "effect"
- * import { Task } from "runon"
+ * import { schemaTask } from "runon/schema"
  *
  * class Account extends Schema.Class<Account>("Account")({ id: Schema.Number, name: Schema.String }) {}
  * class Nameless extends Schema.TaggedError<Nameless>()("Nameless", { id: Schema.Number }) {}
  *
- * export const initial = Task.schema(
+ * export const initial = schemaTask(
  *   import.meta,
  *   "initial",
  *   { payload: Account, success: Schema.Option(Schema.String), failure: Nameless },
@@ -51,7 +52,7 @@ export interface TaskSchemas<P, PI, A, AI, E, EI> {
  * @since 0.1.0
  * @category constructors
  */
-export const makeSchemaTask = <P, PI, A = void, AI = void, E = never, EI = never>(
+export const schemaTask = <P, PI, A = void, AI = void, E = never, EI = never>(
   meta: ImportMeta,
   name: string,
   schemas: TaskSchemas<P, PI, A, AI, E, EI>,

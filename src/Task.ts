@@ -17,7 +17,6 @@ import { defineTask, learn } from "./internal/registry.ts"
 import { toTask } from "./internal/toTask.ts"
 
 export { onProgress, type Progress, progress } from "./Progress.ts"
-export { makeSchemaTask as schema, type TaskSchemas } from "./Schemas.ts"
 export { makeLayer as layer } from "./Services.ts"
 export {
   makeRange as range,

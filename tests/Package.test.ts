@@ -25,6 +25,7 @@ const files = {
     import * as promise from "runon/promise"
     console.log(import.meta.resolve("runon"), typeof runon.runOn, typeof runon.Task.make)
     console.log(import.meta.resolve("runon/promise"), typeof promise.openPool, typeof promise.runOn)
+    console.log(typeof (await import("runon/stream")).stream, typeof (await import("runon/schema")).schemaTask)
   `,
   "tasks.mjs": `
     import { Task } from "runon"
@@ -111,7 +112,7 @@ describe.skipIf(currentRuntime !== "node")("Package (packed once, on Node, for a
   it("resolves to compiled code on plain Node", async () => {
     expect(await run(app, process.execPath, "exports.mjs"))
       .toMatch(
-        /^file:.*\/runon\/dist\/index\.js function function\nfile:.*\/runon\/dist\/promise\.js function function$/,
+        /^file:.*\/runon\/dist\/index\.js function function\nfile:.*\/runon\/dist\/promise\.js function function\nfunction function$/,
       )
   })
 

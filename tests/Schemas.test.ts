@@ -8,7 +8,7 @@ const since = DateTime.unsafeMake("2024-02-29T12:00:00Z")
 const user = (name: string, nick: Option.Option<string> = Option.none()) =>
   new User({ id: UserId.make(7), name, nick, since })
 
-describe("Task.schema", () => {
+describe("schemaTask", () => {
   layer(Pool.layer({ procs: 2 }), { excludeTestServices: true, timeout: 30_000 })((it) => {
     it.effect("brings classes, brands, options and times through", () =>
       Effect.gen(function* () {
