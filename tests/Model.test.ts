@@ -1,11 +1,11 @@
-import { readFileSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { explore } from "./model/explore.ts"
 import { justified } from "./model/justified.ts"
 import { programFor } from "./model/Model.ts"
 import { models } from "./model/models/index.ts"
-import { patched, schedulerDir } from "./model/modules.ts"
+import { here, patched, schedulerDir } from "./model/modules.ts"
 import { mutations } from "./model/mutations.ts"
 import { runRandom } from "./model/random.ts"
 import { describe as write, replay, shortest, spelledOut } from "./model/trace.ts"
@@ -69,7 +69,8 @@ describe("The checker", () => {
   it("has mutations that all fit the code as it is", () => {
     for (const { name, patches } of mutations) {
       for (const { file } of patches) {
-        const source = readFileSync(join(schedulerDir, file), "utf8")
+        const dir = existsSync(join(schedulerDir, file)) ? schedulerDir : join(here, "actors")
+        const source = readFileSync(join(dir, file), "utf8")
         expect(() => patched(file, source, patches), name).not.toThrow()
       }
     }

@@ -48,9 +48,11 @@ export interface Model {
 
 /** Ghost words: 32 per machine for what is in its heap, the rest for the models. */
 export const GHOSTS = { death: 0, replace: 1, used: 2, model: 16, ran: 64, delivered: 128, failed: 192, machines: 256 }
-const MACHINE_GHOSTS = 32
+const MACHINE_GHOSTS = 64
 const GHOST_WORDS = GHOSTS.machines + 8 * MACHINE_GHOSTS
 const SPILL = 8
+/** Where a machine's other lists begin, by G: fewer than eight Gs in models that use them. */
+const [AWAITED, ARRIVED, SUSPENDED, CALLERS] = [16, 24, 32, 40]
 
 /** What a model's functions work with. */
 export interface Setup {
@@ -68,8 +70,8 @@ export interface Setup {
   readonly machine: (m: number) => unknown
 }
 
-/** Scratch space for overflows, in ghost words. */
-class Spill {
+/** A machine's own list of numbers, in ghost words. */
+class List {
   readonly world: World
   readonly base: number
   constructor(world: World, base: number) {
@@ -79,11 +81,11 @@ class Spill {
   }
 }
 for (let i = 0; i < 16; i++) {
-  Object.defineProperty(Spill.prototype, i, {
-    get(this: Spill): number {
+  Object.defineProperty(List.prototype, i, {
+    get(this: List): number {
       return this.world.mem[this.base + i]
     },
-    set(this: Spill, value: number) {
+    set(this: List, value: number) {
       this.world.poke(this.base + i, value)
     },
   })
@@ -98,7 +100,11 @@ class SimMachine {
   readonly m: number
   readonly p: number
   readonly random: number
-  readonly spill: Spill
+  readonly spill: List
+  readonly awaited: List
+  readonly arrived: List
+  readonly suspended: List
+  readonly callers: List
   readonly #world: World
   readonly #base: number
   readonly #every: number
@@ -109,7 +115,11 @@ class SimMachine {
     this.#every = every
     this.m = m
     this.p = m
-    this.spill = new Spill(world, base + SPILL)
+    this.spill = new List(world, base + SPILL)
+    this.awaited = new List(world, base + AWAITED)
+    this.arrived = new List(world, base + ARRIVED)
+    this.suspended = new List(world, base + SUSPENDED)
+    this.callers = new List(world, base + CALLERS)
     const fixed = m + 1
     this.random = fixed
     Object.defineProperty(this, "random", { get: () => fixed, set: () => {} })
@@ -145,6 +155,12 @@ class SimMachine {
   set helping(value: number) {
     this.#world.poke(this.#base + 4, value)
   }
+  get seenEpoch(): number {
+    return this.#world.mem[this.#base + 5]
+  }
+  set seenEpoch(value: number) {
+    this.#world.poke(this.#base + 5, value)
+  }
 }
 
 /** Constants of every model: small rings, short spins, little memory. */
@@ -153,6 +169,8 @@ const SMALL = {
   "layout.MAX_PROCS": 32,
   "layout.MAX_TASKS": 4,
   "layout.NAME_BYTES": 64,
+  "layout.MAIL_SLOTS": 2,
+  "mail.TRIES": 2,
   "lock.TRIES": 1,
   "lock.HOST_TRIES": 2,
   "runq.NEXT_PATIENCE": 1,

@@ -30,6 +30,7 @@ export const justified: ReadonlySet<string> = new Set([
   "G#.BLOCK: load in sweep.freeHeld · write in slots.allocate",
   // a record's waiter is the dead machine only if that machine wrote it
   "G#.WAITER: read in sweep.sweep · write in machines.spawn",
+  "G#.WAITER: read in sweep.sweep · write in suspended.call",
   "G#.WAITER: read in sweep.sweep · write in parts.twoLives",
   "G#.PARENT: read in sweep.sweep · write in machines.spawn",
   // a status read before a CAS: an older value fails the CAS or gives up a hint that is stale in any case
@@ -41,6 +42,13 @@ export const justified: ReadonlySet<string> = new Set([
   "G#.STATUS: compareExchange in status.move · read in status.claim",
   "G#.STATUS: compareExchange in status.unclaim · read in status.claim",
   "G#.STATUS: read in status.claim · store in status.makeRunnable",
+  // only what does not change in a G's life is looked at: its generation, and that it is told of by mail
+  "G#.FLAGS: or in status.requestCancel · read in suspended.end",
+  "G#.STATUS: compareExchange in status.askForWake · read in suspended.end",
+  // the host tells again of an end that its waiter may have learned of: from the record's next life comes a hint at worst
+  "G#.FLAGS: read in host.postAgain · write in slots.allocate",
+  "G#.FLAGS: read in host.postAgain · write in suspended.call",
+  "G#.WAITER: read in host.postAgain · write in suspended.call",
   // the end of a record: nobody else may change it then, and a stale hint finds nothing to claim before or after
   "G#.STATUS: compareExchange in status.claim · write in status.retire",
   "G#.STATUS: load in status.statusOf · write in status.retire",
@@ -51,6 +59,7 @@ export const justified: ReadonlySet<string> = new Set([
   "P#.HEAD: compareExchange in runq.grab · read in runq.get",
   "P#.HEAD: compareExchange in runq.grab · read in runq.put",
   "P#.NEXT: compareExchange in machines.claimChild · read in runq.takeNext",
+  "P#.NEXT: compareExchange in runq.grab · read in machines.claimChild",
   "P#.NEXT: compareExchange in runq.grab · read in runq.takeNext",
   "P#.NEXT: exchange in runq.put · read in runq.takeNext",
 ])

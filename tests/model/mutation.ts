@@ -21,6 +21,11 @@ const LIKELY: Readonly<Record<string, RegExp>> = {
   "slots.ts": /records/,
   "arena.ts": /arena|arguments/,
   "sweep.ts": /death/,
+  "mail.ts": /^mail/,
+  // of the actors
+  "suspended.ts": /^mail|call/,
+  "machines.ts": /^mail|call/,
+  "host.ts": /death/,
 }
 
 /** Makes one. */

@@ -1,5 +1,6 @@
 /** Ways to break the scheduler, each of which some model must notice. */
 import { type Mutation, mutation } from "./mutation.ts"
+import { mailMutations } from "./mutationsOfMail.ts"
 import { memoryMutations } from "./mutationsOfMemory.ts"
 
 const runq = [
@@ -262,4 +263,5 @@ export const mutations: ReadonlyArray<Mutation> = [
   ...status,
   ...inbox,
   ...memoryMutations,
+  ...mailMutations,
 ]

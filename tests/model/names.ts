@@ -24,7 +24,9 @@ export function wordName({ N, ghosts, s }: Setup, at: number): string {
   }
   if (at >= s.ms) {
     const size = (s.gq - s.ms) / s.machines
-    return `M${Math.floor((at - s.ms) / size)}.${field(layout, "M_", (at - s.ms) % size, M_FIELDS)}`
+    const offset = (at - s.ms) % size
+    const M = `M${Math.floor((at - s.ms) / size)}`
+    return `${M}.${offset < layout.M_BOX ? field(layout, "M_", offset, M_FIELDS) : `box${offset - layout.M_BOX}`}`
   }
   const firstP = layout.pw(0)
   if (at >= firstP) {
@@ -38,7 +40,7 @@ export function wordName({ N, ghosts, s }: Setup, at: number): string {
 }
 
 const P_FIELDS = ["P_M", "P_HEAD", "P_TAIL", "P_NEXT", "P_FREE"]
-const M_FIELDS = ["M_PARK", "M_LIFE"]
+const M_FIELDS = ["M_PARK", "M_LIFE", "M_MAIL"]
 const Q_FIELDS = ["Q_LOCK", "Q_HEAD", "Q_TAIL"]
 const G_FIELDS = [
   "G_STATUS",
@@ -100,7 +102,7 @@ export function valueName({ N }: Setup, name: string, value: number): string {
     const by = owner < 0 ? "free" : owner === N.layout.HOST ? "host" : `m${owner}`
     return (value & (1 << 30)) !== 0 ? `${by}!` : by
   }
-  if (/(\.NEXT|\.ring\d+|\.slot\d+)$/.test(name) && !name.startsWith("G")) {
+  if (/(\.NEXT|\.ring\d+|\.slot\d+|\.box\d+)$/.test(name) && !name.startsWith("G")) {
     return value === 0 ? "-" : `G${N.status.indexOf(value)}@${value >>> 22}`
   }
   if (name.startsWith("IDLE_BITS") || name.startsWith("SPIN_BITS")) return `0b${(value >>> 0).toString(2)}`

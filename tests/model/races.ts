@@ -49,7 +49,8 @@ export class Races {
   died(): void {
     const all = this.#clocks.reduce(join)
     this.#run.actors.forEach(({ run }, i) => {
-      if (run.startsWith("host.") || run.startsWith("parts.canceller") || run.startsWith("parts.hostSection")) {
+      // The host starts the machine that takes its place after that.
+      if (/^(host\.|parts\.canceller|parts\.hostSection|machines\.runReplacement)/.test(run)) {
         this.#clocks[i] = join(this.#clocks[i], all.map((x, j) => (this.#run.actors[j].machine === undefined ? 0 : x)))
       }
     })

@@ -10,9 +10,19 @@ export interface Sim extends Sched {
   readonly ghosts: number
 }
 
-/** A machine: what find.ts needs, and how deep its joins are in helping. */
+/** A machine: what find.ts needs, and what else is in its heap. Lists are by G. */
 export interface SimMachine extends Machine {
+  /** How deep its joins are in helping. */
   helping: number
+  seenEpoch: number
+  /** The hint of a G that is waited for, 0 if it is not. */
+  readonly awaited: Array<number>
+  /** The hint of an awaited G that has ended here. */
+  readonly arrived: Array<number>
+  /** What a G that is suspended here waits for, see machines.ts; 0 if none is. */
+  readonly suspended: Array<number>
+  /** Who has called an awaited G. */
+  readonly callers: Array<number>
 }
 
 // offsets of ghost words
@@ -30,10 +40,12 @@ export const DELIVERED = 4
 export const STARTED = 5
 /** Calls that ended as cancelled. */
 export const CANCELLED = 6
-/** The G that waits on a machine's event loop, by machine. */
-export const SUSPENDED = 8
-/** How many Gs must have been started before that one goes on, by machine. */
+/** Outcomes of calls that Gs made, as far as they were taken. */
+export const COLLECTED = 7
+/** How many Gs must have been started before the event loop of a machine goes on with what waits for it, by machine. */
 export const LONG = 24
+/** The shared buffers are known everywhere. */
+export const KNOWN = 14
 /** Free for each model's own use. */
 export const MODEL = 16
 /** 1: nobody dies, so nothing may be found twice. */

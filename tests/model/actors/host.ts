@@ -1,5 +1,5 @@
 /**
- * What the host does, in the composition of HostPool.ts and Deliveries.ts, without values and promises. Kept close to
+ * What the host does, in the composition of HostPool.ts, Deliveries.ts and Burials.ts, without values and promises. Kept close to
  * them, like machines.ts.
  */
 import {
@@ -12,14 +12,17 @@ import {
   DONE,
   ENDED_WAKE,
   finish,
+  FLAG_MAIL,
   FREE,
   freeBlock,
   G_BLOCK,
+  G_FLAGS,
   G_PARENT,
   G_TASK,
   G_WAITER,
   generationOf,
   gw,
+  hintOf,
   HOST,
   HOST_FREE,
   HOST_HOME,
@@ -28,6 +31,7 @@ import {
   LOST,
   makeRunnable,
   nextOf,
+  post,
   release,
   requestCancel,
   RUNNABLE,
@@ -57,6 +61,7 @@ import {
   RAN,
   REPLACE,
   type Sim,
+  STARTED,
   UNFREED,
 } from "./ghosts.ts"
 
@@ -85,6 +90,14 @@ export function watch(s: Sim): void {
 /** Submits, cancels everything, and waits. */
 export function submitAndCancel(s: Sim, tasks: ReadonlyArray<number>): void {
   submit(s, tasks)
+  cancelAll(s)
+  listen(s)
+}
+
+/** Submits, cancels everything once two Gs have been started, and waits. */
+export function cancelStarted(s: Sim, tasks: ReadonlyArray<number>): void {
+  submit(s, tasks)
+  while (s.mem[s.ghosts + STARTED] < 2 && s.mem[s.ghosts + DEATH] === 0) turn(s)
   cancelAll(s)
   listen(s)
 }
@@ -159,6 +172,7 @@ function deliverOnce(s: Sim): void {
   }
   const seen = wakeWord(s)
   if (drain(s)) return
+  endOrphans(s) // a timer, which here comes at every end of an orphan
   if (s.mem[s.ghosts + IN_FLIGHT] === 0 && !anyOrphan(s)) {
     Atomics.wait(s.mem, s.ghosts + DEATH, 0)
     return
@@ -167,7 +181,7 @@ function deliverOnce(s: Sim): void {
   Atomics.wait(s.mem, HOST_WAKE, seen)
 }
 
-/** Deliveries.#drain. True if something was delivered: then the pool looks whether it can submit. */
+/** Deliveries.drain. True if something was delivered: then the pool looks whether it can submit. */
 function drain(s: Sim): boolean {
   let some = false
   for (let g = takeHost(s); g !== 0;) {
@@ -179,9 +193,20 @@ function drain(s: Sim): boolean {
   for (let g = 1; g <= s.capacity; g++) {
     const block = s.mem[s.ghosts + UNFREED + g]
     if (block !== 0 && freeBlock(s, block, HOST)) s.mem[s.ghosts + UNFREED + g] = 0
-    if (s.mem[s.ghosts + ORPHANS + g] !== 0 && discard(s, g)) s.mem[s.ghosts + ORPHANS + g] = 0
   }
   return some
+}
+
+/** Burials.#endOrphans. True if there are some left. */
+function endOrphans(s: Sim): boolean {
+  let left = false
+  for (let g = 1; g <= s.capacity; g++) {
+    if (s.mem[s.ghosts + ORPHANS + g] !== 0) {
+      if (discard(s, g)) s.mem[s.ghosts + ORPHANS + g] = 0
+      else left = true
+    }
+  }
+  return left
 }
 
 function anyOrphan(s: Sim): boolean {
@@ -191,7 +216,7 @@ function anyOrphan(s: Sim): boolean {
   return false
 }
 
-/** Deliveries.#deliver, #settle and #forget. */
+/** Deliveries.deliver, #settle and #forget. */
 function deliver(s: Sim, g: number): void {
   if (s.mem[s.ghosts + EXPECTED + g] === 0) return
   promise(stateOf(statusOf(s, g)) === DONE, `G${g} was delivered before it was done`)
@@ -200,7 +225,7 @@ function deliver(s: Sim, g: number): void {
   forget(s, g)
 }
 
-/** Deliveries.#freePayload. */
+/** Deliveries.freePayload. */
 function freePayload(s: Sim, g: number): void {
   const G = gw(s, g)
   const block = s.mem[G + G_BLOCK]
@@ -236,7 +261,7 @@ function cancelAll(s: Sim): void {
   wakeAll(s)
 }
 
-/** Deliveries.bury. */
+/** Burials.bury. */
 function bury(s: Sim, m: number): void {
   for (;;) {
     drain(s)
@@ -245,14 +270,10 @@ function bury(s: Sim, m: number): void {
       for (const g of remains.running) fail(s, g, m)
       for (const g of remains.done) {
         if (s.mem[s.ghosts + EXPECTED + g] !== 0) deliver(s, g)
+        else postAgain(s, g, m)
       }
-      let orphans = false
-      for (const g of remains.orphans) {
-        if (discard(s, g)) continue
-        s.mem[s.ghosts + ORPHANS + g] = 1
-        orphans = true
-      }
-      if (orphans) announceCancel(s)
+      for (const g of remains.orphans) s.mem[s.ghosts + ORPHANS + g] = 1
+      if (endOrphans(s)) announceCancel(s)
       wakeAll(s)
       return
     }
@@ -260,7 +281,7 @@ function bury(s: Sim, m: number): void {
   }
 }
 
-/** Deliveries.#fail. */
+/** Burials.#fail. */
 function fail(s: Sim, g: number, m: number): void {
   const waiter = s.mem[gw(s, g) + G_WAITER]
   freePayload(s, g)
@@ -271,10 +292,19 @@ function fail(s: Sim, g: number, m: number): void {
     deliver(s, g)
   } else if (ended === ENDED_WAKE && waiter !== m + 1) {
     unpark(s, waiter - 1)
+  } else {
+    postAgain(s, g, m)
   }
 }
 
-/** Deliveries.#discard. */
+/** Burials.#post. */
+function postAgain(s: Sim, g: number, dead: number): void {
+  const waiter = s.mem[gw(s, g) + G_WAITER]
+  if (waiter === 0 || waiter === dead + 1 || (s.mem[gw(s, g) + G_FLAGS] & FLAG_MAIL) === 0) return
+  post(s, waiter - 1, hintOf(g, generationOf(statusOf(s, g))))
+}
+
+/** Burials.#discard. */
 function discard(s: Sim, g: number): boolean {
   const status = statusOf(s, g)
   const state = stateOf(status)

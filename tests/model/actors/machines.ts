@@ -1,18 +1,14 @@
 /**
- * What machines do, in the composition of machine/loop.ts, MachineRuntime.ts and spawn.ts, without values, functions
+ * What machines do, in the composition of machine/loop.ts, MachineRuntime.ts, spawn.ts and waiting.ts, without values, functions
  * and the event loop. Kept close to them: whoever changes the order of scheduler calls there changes it here.
  */
 import {
   allocate,
   append,
   askForWake,
-  CANCEL_EPOCH,
   claim,
   DONE,
-  ENDED_WAKE,
   findRunnable,
-  finish,
-  FLAG_CANCEL,
   FLAG_SYNC,
   G_FLAGS,
   G_PARENT,
@@ -24,19 +20,16 @@ import {
   homeOf,
   leaveIdle,
   listOf,
-  LOST,
   M_PARK,
   makeRunnable,
   mw,
   NOTHING,
   P_NEXT,
   parkBlocking,
-  pushHost,
+  pollRunnable,
   put,
   pw,
   release,
-  setRunning,
-  setWaiting,
   stateOf,
   statusOf,
   STOP,
@@ -45,20 +38,36 @@ import {
   unpark,
   wakep,
 } from "../../../src/internal/scheduler/index.ts"
-import { LONG, MODEL, promise, RAN, REPLACE, type Sim, type SimMachine, STARTED, SUSPENDED } from "./ghosts.ts"
+import { KNOWN, LONG, MODEL, promise, RAN, REPLACE, type Sim, type SimMachine, STARTED } from "./ghosts.ts"
+import {
+  ASYNC,
+  BUFFER,
+  CALLER,
+  collect,
+  continueCallers,
+  end,
+  endCancelled,
+  ENDLESS,
+  EVENT,
+  FOREVER,
+  happen,
+  hasArrived,
+  isCancelled,
+  makeCalls,
+  NEEDS_BUFFER,
+  NEVER,
+  ready,
+  suspend,
+} from "./suspended.ts"
 
 /** Tasks: spawns as many children as the last digit says and joins them; they do what is left of the number. */
 const DIGIT = 10
-/** A task that suspends once. A join cannot run it. */
-export const ASYNC = 1000
 /** A task that suspends until two Gs were started in all. */
 export const ASYNC_LONG = 1001
 /** A task that spawns a child and does not end before that was started by another machine. */
 export const NEEDS_HELP = 3000
 /** A task that holds its machine until two Gs were started in all. */
 export const NEEDS_PEER = 3001
-/** A task that ends when it is asked to. */
-export const ENDLESS = 2000
 
 const PARK_MS = 250
 const NAP = 100
@@ -67,18 +76,20 @@ const MAX_HELPING = 64
 /** machine/loop.ts, `runLoop`. */
 export function runMachine(s: Sim, t: SimMachine): void {
   for (;;) {
+    collect(s, t)
     endCancelled(s, t)
-    const g = findRunnable(s, t)
+    continueCallers(s, t)
+    const busy = hasArrived(s, t)
+    const g = busy ? pollRunnable(s, t) : findRunnable(s, t)
     if (g === STOP) return
     if (g !== NOTHING) {
       run(s, t, g)
-    } else if (s.mem[s.ghosts + SUSPENDED + t.m] === 0 || s.mem[s.ghosts + LONG + t.m] > s.mem[s.ghosts + STARTED]) {
-      parkBlocking(s, t.p, t.m, PARK_MS)
+    } else if (!busy) {
+      // To sleep is the same with and without the event loop; what happens there pokes the loop.
+      const event = ready(s, t)
+      if (event === 0) parkBlocking(s, t.p, t.m, PARK_MS)
       leaveIdle(s, t)
-    } else {
-      // `sleep`: the event loop goes on, and what happens there pokes the loop.
-      leaveIdle(s, t)
-      resume(s, t)
+      if (event !== 0) happen(s, t, event)
     }
   }
 }
@@ -93,7 +104,13 @@ export function runReplacement(s: Sim, machines: ReadonlyArray<SimMachine>): voi
   t.streak = 0
   t.roots = 0
   t.helping = 0
-  s.mem[s.ghosts + SUSPENDED + t.m] = 0
+  t.seenEpoch = 0
+  s.mem[s.ghosts + LONG + t.m] = 0
+  for (let g = 1; g <= s.capacity; g++) {
+    t.awaited[g] = 0
+    t.arrived[g] = 0
+    t.suspended[g] = 0
+  }
   runMachine(s, t)
 }
 
@@ -105,29 +122,31 @@ export function started(s: Sim, g: number): void {
   if (s.mem[s.ghosts + STARTED] === 2) Atomics.notify(s.mem, s.ghosts + STARTED)
   for (let m = 0; m < s.procs; m++) {
     // Here an event on the event loop is told like a call from another machine.
-    if (s.mem[s.ghosts + LONG + m] > 0 && s.mem[s.ghosts + SUSPENDED + m] !== 0) unpark(s, m)
+    if (s.mem[s.ghosts + LONG + m] > 0) unpark(s, m)
   }
   promise(s.mem[s.ghosts + RAN + g] === 1, `G${g} was started twice`)
 }
 
 /** MachineRuntime.run and call. */
 export function run(s: Sim, t: SimMachine, g: number): void {
-  started(s, g)
   const G = gw(s, g)
   if (s.mem[G + G_PARENT] === 0) {
     t.roots++
     promise(!s.bounded || t.roots === 1, `machine ${t.m} of a bounded pool has ${t.roots} roots in progress`)
   }
   const task = s.mem[G + G_TASK]
+  if (task === NEEDS_BUFFER && s.mem[s.ghosts + KNOWN] === 0) return suspend(s, t, g, BUFFER)
+  started(s, g)
   if (task === ASYNC || task === ASYNC_LONG) {
     // So many Gs must have been started before it goes on.
     s.mem[s.ghosts + LONG + t.m] = task === ASYNC ? 0 : 2
-    setWaiting(s, g, t.m)
-    s.mem[s.ghosts + SUSPENDED + t.m] = g
-    return
+    return suspend(s, t, g, EVENT)
   }
+  if (task === FOREVER) return suspend(s, t, g, NEVER)
+  if (task >= CALLER) return makeCalls(s, t, g, task)
   if (task === ENDLESS) {
-    while (!isCancelled(s, g)) Atomics.wait(s.mem, s.ghosts + MODEL, -1)
+    // On its caller's own machine nobody could ask it to: there it ends by itself.
+    while (t.awaited[g] === 0 && !isCancelled(s, g)) Atomics.wait(s.mem, s.ghosts + MODEL, -1)
   } else if (task === NEEDS_PEER) {
     while (s.mem[s.ghosts + STARTED] < 2) Atomics.wait(s.mem, s.ghosts + STARTED, 1)
   } else if (task === NEEDS_HELP) {
@@ -136,43 +155,10 @@ export function run(s: Sim, t: SimMachine, g: number): void {
     // The judge finds it waiting here if nobody comes.
     while (s.mem[ran] === 0) Atomics.wait(s.mem, ran, 0)
     join(s, t, child, 0)
-  } else {
+  } else if (task !== NEEDS_BUFFER) {
     runChildren(s, t, g, task)
   }
   end(s, t, g)
-}
-
-/** The event loop goes on with the G that was suspended. */
-function resume(s: Sim, t: SimMachine): void {
-  const g = s.mem[s.ghosts + SUSPENDED + t.m]
-  s.mem[s.ghosts + SUSPENDED + t.m] = 0
-  s.mem[s.ghosts + LONG + t.m] = 0
-  promise(setRunning(s, g, t.m), `G${g} was taken from machine ${t.m} while it was suspended there`)
-  end(s, t, g)
-}
-
-/** MachineRuntime.endCancelled. */
-function endCancelled(s: Sim, t: SimMachine): void {
-  const g = s.mem[s.ghosts + SUSPENDED + t.m]
-  if (g === 0) return
-  if (Atomics.load(s.mem, CANCEL_EPOCH) === 0 || !isCancelled(s, g)) return
-  s.mem[s.ghosts + SUSPENDED + t.m] = 0
-  end(s, t, g)
-}
-
-function isCancelled(s: Sim, g: number): boolean {
-  return (Atomics.load(s.mem, gw(s, g) + G_FLAGS) & FLAG_CANCEL) !== 0
-}
-
-/** MachineRuntime.end. */
-export function end(s: Sim, t: SimMachine, g: number): void {
-  const G = gw(s, g)
-  const waiter = s.mem[G + G_WAITER]
-  if (s.mem[G + G_PARENT] === 0) t.roots--
-  const ended = finish(s, g, t.m)
-  if (ended === LOST) return
-  if (waiter === 0) pushHost(s, g)
-  else if (ended === ENDED_WAKE) unpark(s, waiter - 1)
 }
 
 function runChildren(s: Sim, t: SimMachine, g: number, task: number): void {
@@ -212,18 +198,19 @@ function join(s: Sim, t: SimMachine, hint: number, task: number): void {
   release(s, listOf(t.p), homeOf(t.p), g, t.m)
 }
 
-/** spawn.ts, `claimChild`. */
+/** waiting.ts, `claimChild`. */
 function claimChild(s: Sim, t: SimMachine, hint: number): boolean {
   if (claim(s, hint, t.m) === 0) return false
   const next = pw(t.p) + P_NEXT
-  if (Atomics.load(s.mem, next) === hint) Atomics.compareExchange(s.mem, next, hint, 0)
+  if (s.mem[next] === hint) Atomics.compareExchange(s.mem, next, hint, 0)
   return true
 }
 
-/** spawn.ts, `waitFor`. True: the child has ended. False: this machine has claimed it. */
+/** waiting.ts, `waitFor`. True: the child has ended. False: this machine has claimed it. */
 function waitFor(s: Sim, t: SimMachine, g: number, hint: number): boolean {
   let mayHelp = t.helping < MAX_HELPING
   for (;;) {
+    if (!mayHelp) Atomics.store(s.mem, mw(s, t.m) + M_PARK, 0)
     if (stateOf(statusOf(s, g)) === DONE) {
       stopLooking(s, t)
       return true
@@ -239,15 +226,13 @@ function waitFor(s: Sim, t: SimMachine, g: number, hint: number): boolean {
         mayHelp = help(s, t, found)
         continue
       }
-    } else {
-      Atomics.store(s.mem, mw(s, t.m) + M_PARK, 0)
     }
     if (askForWake(s, g)) parkBlocking(s, t.p, t.m, NAP)
     if (mayHelp) leaveIdle(s, t)
   }
 }
 
-/** spawn.ts, `help`. */
+/** waiting.ts, `help`. */
 function help(s: Sim, t: SimMachine, g: number): boolean {
   if (s.mem[gw(s, g) + G_TASK] === ASYNC) {
     t.spill[0] = unclaim(s, g, t.m)

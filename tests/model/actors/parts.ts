@@ -1,7 +1,6 @@
 /** Threads that use one part of the scheduler, without a schedule loop around it. */
 import {
   acquire,
-  adoptBlock,
   allocate,
   allocateBlock,
   append,
@@ -11,7 +10,6 @@ import {
   DONE,
   ENDED_WAKE,
   finish,
-  freeBlock,
   G_BLOCK,
   G_WAITER,
   generationOf,
@@ -46,7 +44,8 @@ import {
 } from "./scheduler.ts"
 import { EXPECTED, IN_FLIGHT, MODEL, promise, RAN, type Sim, type SimMachine, STRICT, TAKEN } from "./ghosts.ts"
 import { watch } from "./host.ts"
-import { end, runMachine, started } from "./machines.ts"
+import { runMachine, started } from "./machines.ts"
+import { end, freePayload } from "./suspended.ts"
 
 // ---- queues -----------------------------------------------------------------------------------------------------
 
@@ -261,13 +260,13 @@ export function canceller(s: Sim, g: number): void {
 export function waiter(s: Sim, t: SimMachine, hint: number): void {
   const g = hint & 0x3fffff
   for (;;) {
+    Atomics.store(s.mem, mw(s, t.m) + M_PARK, 0)
     if (stateOf(statusOf(s, g)) === DONE) break
     if (claim(s, hint, t.m) !== 0) {
       started(s, g)
       freePayload(s, t, g)
       break
     }
-    Atomics.store(s.mem, mw(s, t.m) + M_PARK, 0)
     if (askForWake(s, g)) parkBlocking(s, t.p, t.m, 100)
   }
   release(s, listOf(t.p), homeOf(t.p), g, t.m)
@@ -319,16 +318,6 @@ export function hintUser(s: Sim, t: SimMachine, times: number): void {
 }
 
 // ---- arena ------------------------------------------------------------------------------------------------------
-
-/** payload.ts, `detach`, and the free that follows. */
-export function freePayload(s: Sim, t: SimMachine, g: number): void {
-  const G = gw(s, g)
-  const block = s.mem[G + G_BLOCK]
-  if (block === 0) return
-  adoptBlock(s, block, t.m)
-  Atomics.store(s.mem, G + G_BLOCK, 0)
-  freeBlock(s, block, t.m)
-}
 
 /** Starts a G, takes its arguments out of the arena, and puts its result there. */
 export function payloadUser(s: Sim, t: SimMachine, hint: number, bytes: number): void {

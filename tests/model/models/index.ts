@@ -1,7 +1,8 @@
 import type { Model } from "../Model.ts"
+import { callModels } from "./calls.ts"
 import { partModels } from "./parts.ts"
 import { poolModels } from "./pool.ts"
 import { queueModels } from "./queues.ts"
 
 /** All models. */
-export const models: ReadonlyArray<Model> = [...queueModels, ...partModels, ...poolModels]
+export const models: ReadonlyArray<Model> = [...queueModels, ...partModels, ...poolModels, ...callModels]

@@ -16,7 +16,7 @@ interface Options extends Partial<Omit<Model, "actors">> {
 }
 
 /** Machines beside a host, once as they are and once with a death. */
-const withHost = ({ host = watcher, machines, ...options }: Options): ReadonlyArray<Model> => {
+export const withHost = ({ host = watcher, machines, ...options }: Options): ReadonlyArray<Model> => {
   const alive: Model = {
     ...options,
     actors: (setup) => {

@@ -1,5 +1,6 @@
 /** Models of a whole pool: the host and two or three machines with their schedule loops. */
-import { ASYNC, ASYNC_LONG, ENDLESS, NEEDS_HELP, NEEDS_PEER } from "../actors/machines.ts"
+import { ASYNC_LONG, NEEDS_HELP, NEEDS_PEER } from "../actors/machines.ts"
+import { ASYNC, ENDLESS } from "../actors/suspended.ts"
 import { CANCELLED, DELIVERED, IN_FLIGHT } from "../actors/ghosts.ts"
 import { atRest, first, locksFree } from "../check.ts"
 import type { Model, Setup } from "../Model.ts"
@@ -22,7 +23,7 @@ const allTold = (calls: number) => ({ ghosts, s }: Setup): string | undefined =>
 }
 
 /** A host that submits tasks, and machines that run them. */
-const pool = ({ check, host = "submitEach", tasks, ...options }: Options): Model => {
+export const pool = ({ check, host = "submitEach", tasks, ...options }: Options): Model => {
   const machines = Array.from({ length: options.procs }, (_, m) => m)
   const mortal = (options.deaths ?? 0) > 0
   return {
