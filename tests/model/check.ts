@@ -1,7 +1,7 @@
 /** What must hold when everything has come to rest. */
 import { GHOSTS, type Setup } from "./Model.ts"
 import { BLOCKED, DEAD, FINISHED } from "./Thread.ts"
-import { DELIVERED, EXPECTED, IN_FLIGHT, ORPHANS } from "./actors/ghosts.ts"
+import { DELIVERED, EXPECTED, IN_FLIGHT } from "./actors/ghosts.ts"
 
 /** Problems found, or undefined. */
 export const first = (...checks: ReadonlyArray<() => string | undefined>): string | undefined => {
@@ -59,8 +59,6 @@ export const nothingLeft = ({ N, ghosts, s }: Setup): string | undefined => {
   const states = []
   for (let g = 1; g < s.mem[layout.SLOTS_FRESH]; g++) {
     const state = status.stateOf(status.statusOf(s, g))
-    // With nothing else in flight the host hears of an orphan's end with the next completion.
-    if (state === status.DONE && s.mem[ghosts + ORPHANS + g] !== 0) continue
     if (state !== status.FREE) states.push(`G${g} is ${["", "RUNNABLE", "RUNNING", "", "WAITING", "", "DONE"][state]}`)
     if (s.mem[ghosts + EXPECTED + g] !== 0) states.push(`the host waits for G${g}`)
   }
@@ -115,7 +113,7 @@ export const nobodyStuck = ({ N, ghosts, s, world }: Setup): string | undefined 
   const fine = new Set([...parks, ghosts + GHOSTS.death, ghosts + GHOSTS.replace])
   const stuck = world.threads.findIndex((thread) =>
     thread.state !== FINISHED && thread.state !== DEAD && !fine.has(thread.at) &&
-    // With nothing but orphans left, it hears of their end with the next completion.
+    // With nothing but orphans left it is their end that it waits for; `nothingLeft` finds those that have ended.
     (thread.at !== N.layout.HOST_WAKE || s.mem[ghosts + IN_FLIGHT] > 0)
   )
   return stuck < 0 ? undefined : `thread ${stuck} waits for word ${world.threads[stuck].at} for ever`

@@ -38,8 +38,11 @@ export class Burials {
   readonly #memory: Memory
   readonly #deliveries: Deliveries
   readonly #onProgress: () => void
-  /** Gs of dead machines that run elsewhere and that nobody waits for. */
-  #orphans: Array<number> = []
+  /**
+   * Gs of dead machines that run elsewhere and that nobody waits for. A set, since the next death of a machine of the
+   * same number finds them again, and one that were in here twice could be thrown away twice.
+   */
+  readonly #orphans = new Set<number>()
   #stopped = false
   #watching: ReturnType<typeof setTimeout> | undefined
 
@@ -64,7 +67,7 @@ export class Burials {
           if (deliveries.expects(g)) deliveries.deliver(g)
           else this.#post(g, m)
         }
-        this.#orphans.push(...remains.orphans)
+        for (const g of remains.orphans) this.#orphans.add(g)
         this.#endOrphans()
         wakeAll(s)
         this.#onProgress()
@@ -82,9 +85,11 @@ export class Burials {
 
   /** Nobody is told of the ends of orphans, since who would have been is dead: so the host looks for them. */
   #endOrphans(): void {
-    this.#orphans = this.#orphans.filter((g) => !this.#discard(g))
+    for (const g of this.#orphans) {
+      if (this.#discard(g)) this.#orphans.delete(g)
+    }
     clearTimeout(this.#watching)
-    if (this.#orphans.length === 0 || this.#stopped) return
+    if (this.#orphans.size === 0 || this.#stopped) return
     announceCancel(this.#memory.s)
     this.#watching = setTimeout(() => this.#endOrphans(), ORPHANS_MS)
   }
