@@ -92,8 +92,24 @@ export class Child {
     this.ended = ended
   }
 
+  /** Waits for the child and returns its value, or throws what it failed with. One frame less than a function would be. */
   join(): unknown {
-    return join(this)
+    const r = this.machine
+    if (this.ended === undefined) {
+      if (r.current !== this.parent) {
+        throw new Error(`task "${this.def.name}" can only be joined by the task that spawned it, before that ends`)
+      }
+      if (r.depth > SHALLOW) ensureRoom()
+      const { g } = this
+      this.ended = claimChild(r, this.hint) || !waitFor(r, g, this.hint)
+        ? runClaimed(r, g, this.def, this.args)
+        : collect(r, g, this.def)
+      unlink(r, this.parent, g)
+      this.g = 0
+      release(r.s, r.list, r.home, g, r.m)
+    }
+    if (this.ended.ok) return this.ended.value
+    throw this.ended.error
   }
 }
 
@@ -166,26 +182,6 @@ const unlink = (r: MachineRuntime, parent: number, g: number): void => {
   if (prev !== 0) mem[gw(r.s, prev) + G_SIBLING] = next
   else mem[gw(r.s, parent) + G_CHILD] = next
   if (next !== 0) mem[gw(r.s, next) + G_PREV] = prev
-}
-
-/** Waits for a child and returns its value, or throws what it failed with. */
-const join = (child: Child): unknown => {
-  const r = child.machine
-  if (child.ended === undefined) {
-    if (r.current !== child.parent) {
-      throw new Error(`task "${child.def.name}" can only be joined by the task that spawned it, before that ends`)
-    }
-    if (r.depth > SHALLOW) ensureRoom()
-    const { g } = child
-    child.ended = claimChild(r, child.hint) || !waitFor(r, g, child.hint)
-      ? runClaimed(r, g, child.def, child.args)
-      : collect(r, g, child.def)
-    unlink(r, child.parent, g)
-    child.g = 0
-    release(r.s, r.list, r.home, g, r.m)
-  }
-  if (child.ended.ok) return child.ended.value
-  throw child.ended.error
 }
 
 /** Runs a child that this machine has claimed, as a function call. Its record is not ended, it is just released. */
