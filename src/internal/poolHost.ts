@@ -1,7 +1,7 @@
 /** The machinery behind a pool's service, hidden from its public type. */
 import type { PoolService } from "../Pool.ts"
 import type { HostPool } from "./host/HostPool.ts"
-import type { Job, JobOwner } from "./host/Job.ts"
+import type { Job, JobOwner } from "./job/Job.ts"
 
 /** What takes calls: the host's side of a pool, or a G on a machine, whose children they are. */
 export interface Submitter {

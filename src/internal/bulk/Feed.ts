@@ -7,7 +7,7 @@ import * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
 import { isCall } from "../../Call.ts"
-import type { Described, Job, JobOwner } from "../host/Job.ts"
+import type { Described, Job, JobOwner } from "../job/Job.ts"
 import type { Submitter } from "../poolHost.ts"
 import { causeOf, type Failure } from "../taskError.ts"
 

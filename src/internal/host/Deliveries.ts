@@ -14,7 +14,7 @@ import {
   takeInline1,
   UNSENDABLE,
 } from "../codec/payload.ts"
-import type { ProgressSlots } from "../machine/progress.ts"
+import type { ProgressSlots } from "../job/progressSlots.ts"
 import type { SharedTable } from "../machine/SharedTable.ts"
 import { unpackKey } from "../registry.ts"
 import {
@@ -44,8 +44,8 @@ import {
   wakeWord,
 } from "../scheduler/index.ts"
 import { errorOf } from "../taskError.ts"
-import type { Job } from "./Job.ts"
-import { ProgressWatch } from "./Progress.ts"
+import type { Job } from "../job/Job.ts"
+import { ProgressWatch } from "../job/ProgressWatch.ts"
 
 /** Outcomes taken before their records are used for new calls, while they are still in the processor's cache. */
 const REFILL = 128

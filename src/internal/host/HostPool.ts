@@ -14,7 +14,7 @@ import {
 } from "../../Errors.ts"
 import { currentMachine } from "../machine/current.ts"
 import type { MachineInit } from "../machine/messages.ts"
-import { progressBytes, viewProgress } from "../machine/progress.ts"
+import { progressBytes, viewProgress } from "../job/progressSlots.ts"
 import { SharedTable } from "../machine/SharedTable.ts"
 import {
   allocate,
@@ -43,7 +43,7 @@ import {
 import type { CrewOwner, Machines } from "./Crew.ts"
 import { Burials } from "./Burials.ts"
 import { Deliveries } from "./Deliveries.ts"
-import { type Described, Job, type JobOwner } from "./Job.ts"
+import { type Described, Job, type JobOwner } from "../job/Job.ts"
 import { KeepAlive } from "./keepAlive.ts"
 import { Writer } from "./Writer.ts"
 

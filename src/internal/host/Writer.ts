@@ -17,7 +17,7 @@ import {
   TABLE_FULL,
   wantRoom,
 } from "../scheduler/index.ts"
-import type { Described, Job } from "./Job.ts"
+import type { Described, Job } from "../job/Job.ts"
 
 /** How it went: written, to be tried again later, or why the call cannot be sent. */
 export type Written = "written" | "no room" | NotSerializable | PayloadTooLarge

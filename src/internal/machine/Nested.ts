@@ -19,8 +19,8 @@ import {
   UNSENDABLE,
 } from "../codec/payload.ts"
 import { describe } from "../codec/unsendable.ts"
-import { type Described, Job, type JobOwner } from "../host/Job.ts"
-import { ProgressWatch } from "../host/Progress.ts"
+import { type Described, Job, type JobOwner } from "../job/Job.ts"
+import { ProgressWatch } from "../job/ProgressWatch.ts"
 import type { TaskDef } from "../registry.ts"
 import {
   allocate,

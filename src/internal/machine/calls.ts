@@ -1,6 +1,6 @@
 /** What the code of a task that may wait does with other Gs and with its own interruption, behind `Task`. */
 import * as Cause from "effect/Cause"
-import type { JobOwner } from "../host/Job.ts"
+import type { JobOwner } from "../job/Job.ts"
 import type { TaskDef } from "../registry.ts"
 import { EffectFailed, type Failure } from "../taskError.ts"
 import { isCancelled } from "./cancel.ts"

@@ -14,7 +14,7 @@ import { DEATHS, inUse, snapshot } from "../scheduler/index.ts"
 import { POOL_TYPE_ID, poolTag } from "../tag.ts"
 import type { ChildJob } from "./Nested.ts"
 import type { Running } from "./Running.ts"
-import type { JobOwner } from "../host/Job.ts"
+import type { JobOwner } from "../job/Job.ts"
 
 /** The G whose Effect runs in the current fiber, if one does. */
 export const fiberRunning = (): Running | undefined => {

@@ -26,7 +26,7 @@ import type { Report } from "../context/messages.ts"
 import { encodeReport } from "../context/portable.ts"
 import { currentCall, type InCall, remoteLogger, remoteTracer } from "../context/remote.ts"
 import { external } from "../context/spans.ts"
-import type { Job } from "../host/Job.ts"
+import type { Job } from "../job/Job.ts"
 import type { TaskDef } from "../registry.ts"
 import {
   FLAG_CONTEXT,

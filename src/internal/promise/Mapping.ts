@@ -1,6 +1,6 @@
 /** Calls made from a source that is read no further than its results are wanted. */
 import { isCall } from "../../Call.ts"
-import type { Described } from "../host/Job.ts"
+import type { Described } from "../job/Job.ts"
 import type { Submitter } from "../poolHost.ts"
 import { type Stoppable, unwatch, watch } from "./abort.ts"
 import { SingleCall } from "./SingleCall.ts"

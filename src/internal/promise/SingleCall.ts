@@ -1,7 +1,7 @@
 /** One call with callbacks: no fiber, and no Effect, for each. */
 import * as Cause from "effect/Cause"
-import type { Described, Job, JobOwner } from "../host/Job.ts"
-import type { Reported } from "../host/Progress.ts"
+import type { Described, Job, JobOwner } from "../job/Job.ts"
+import type { Reported } from "../job/ProgressWatch.ts"
 import type { Submitter } from "../poolHost.ts"
 import { EffectFailed, type Failure } from "../taskError.ts"
 import type { Stoppable } from "./abort.ts"

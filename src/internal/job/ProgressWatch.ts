@@ -1,5 +1,5 @@
 /** The host's side of progress: looks at the slots of Gs whose callers listen, and tells what is new. */
-import { closeSlot, openSlot, type ProgressSlots, readSlot } from "../machine/progress.ts"
+import { closeSlot, openSlot, type ProgressSlots, readSlot } from "./progressSlots.ts"
 
 /** Ms between two looks: often enough for a bar that moves, and nothing for the host to do in between. */
 const LOOK_MS = 30

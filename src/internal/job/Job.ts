@@ -8,7 +8,7 @@ import type { NotSerializable } from "../../Errors.ts"
 import type { TaskDef } from "../registry.ts"
 import type { Codec } from "../schemaCodec.ts"
 import type { Failure } from "../taskError.ts"
-import type { Reported } from "./Progress.ts"
+import type { Reported } from "./ProgressWatch.ts"
 
 /** A task and its arguments, as the pool needs them. */
 export interface Described {
