@@ -34,6 +34,8 @@ export interface Machines {
   readonly post: (m: number, message: ToMachine) => void
   /** Sends a message to all but one. */
   readonly broadcast: (message: SharedNotice, except: number) => void
+  /** Work was queued. Threads were woken through shared memory. */
+  readonly fed: () => void
   /** Makes all look again: a call was cancelled. */
   readonly nudge: () => void
   /** From here on a machine's end is what is wanted. */
@@ -109,6 +111,8 @@ export class Crew implements Machines {
     const member = this.#members[m]
     if (member !== undefined && member.exit === undefined) member.handle.post(message)
   }
+
+  fed(): void {}
 
   nudge(): void {
     wakeAll(this.#s)

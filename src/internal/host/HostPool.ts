@@ -372,6 +372,7 @@ export class HostPool {
     this.#batched = 0
     if (s.bounded) wakeEach(s)
     wakep(s)
+    this.#crew.fed()
     return true
   }
 

@@ -54,6 +54,10 @@ export class SimulatedMachines implements Machines {
 
   readonly deaths = 0
 
+  fed(): void {
+    this.#soon()
+  }
+
   nudge(): void {
     this.#soon()
   }
