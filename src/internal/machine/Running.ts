@@ -35,6 +35,13 @@ export class Running {
   }
 }
 
+/** Waits for the calls that a G has made; with `cancel` they are cancelled first. */
+export const whenChildless = (running: Running, cancel: boolean, go: () => void): void => {
+  if (cancel) running.machine.nested.cancelAll(running)
+  if (running.jobs.size === 0) return go()
+  running.childless = go
+}
+
 /** Only async functions are run in it, which have no other way to know who they are after an `await`. */
 const storage = new AsyncLocalStorage<Running>()
 

@@ -22,7 +22,7 @@ import { stopFiber } from "./fibers.ts"
 import { Interrupted } from "./Interrupted.ts"
 import type { MachineRuntime } from "./MachineRuntime.ts"
 import { type Loaded, NotFound } from "./Modules.ts"
-import { Running } from "./Running.ts"
+import { Running, whenChildless } from "./Running.ts"
 
 /** No cancellation epoch: it counts up from 0, and would have to pass 2^32 to get here. */
 const NEVER = -1
@@ -62,7 +62,7 @@ export class Suspensions {
     this.#suspend(running)
     running.fiber = r.services.fork(running, running.def, effect, packed, (exit) => {
       running.over = true
-      this.#whenChildless(running, Exit.isFailure(exit), () => {
+      whenChildless(running, Exit.isFailure(exit), () => {
         if (!this.#resume(running)) return
         if (Exit.isSuccess(exit)) r.succeed(running.g, exit.value)
         else r.failCause(running.g, exit.cause)
@@ -131,18 +131,11 @@ export class Suspensions {
   #settle(running: Running, failed: boolean, value: unknown): void {
     if (running.over) return // given up
     running.over = true
-    this.#whenChildless(running, failed, () => {
+    whenChildless(running, failed, () => {
       if (!this.#resume(running)) return
       if (failed) this.#r.fail(running.g, value)
       else this.#r.succeed(running.g, value)
     })
-  }
-
-  /** Waits for the calls that a G has made; with `cancel` they are cancelled first. */
-  #whenChildless(running: Running, cancel: boolean, go: () => void): void {
-    if (cancel) this.#r.nested.cancelAll(running)
-    if (running.jobs.size === 0) return go()
-    running.childless = go
   }
 
   /** Ends the Gs waiting here that nobody wants any more. Cheap when nothing was cancelled since the last time. */
@@ -166,7 +159,7 @@ export class Suspensions {
     // Who asked for a signal is trusted to end; anything else is given up.
     if (running.controller !== undefined) return running.controller.abort(new Interrupted())
     running.over = true
-    this.#whenChildless(running, true, () => {
+    whenChildless(running, true, () => {
       if (!this.#resume(running)) return
       setOutcome(this.#r.memory, running.g, INTERRUPTED)
       this.#r.end(running.g)

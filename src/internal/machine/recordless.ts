@@ -1,7 +1,6 @@
 /** Calls for which there is no record or no room: they are run as part of the G that made them, on this machine. */
 import type * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Fiber from "effect/Fiber"
 import { NotSerializable, TaskFailed } from "../../Errors.ts"
 import { Unsendable } from "../codec/codec.ts"
 import type { Described } from "../job/Job.ts"
@@ -11,7 +10,8 @@ import { EffectFailed, type Failure } from "../taskError.ts"
 import { isEffect, stopFiber } from "./fibers.ts"
 import { apply, isThenable, type MachineRuntime } from "./MachineRuntime.ts"
 import type { ChildJob } from "./Nested.ts"
-import { callIn, type Running } from "./Running.ts"
+import { Interrupted } from "./Interrupted.ts"
+import { callIn, Running, whenChildless } from "./Running.ts"
 import { packedFor } from "./services.ts"
 import { copyValue, copyValues, endChildren } from "./spawn.ts"
 
@@ -26,37 +26,51 @@ export const runRecordless = (
 ): void => {
   const index = job.cursor
   job.inFlight++
-  let ended = false
-  let fiber: Fiber.RuntimeFiber<unknown, unknown> | undefined
-  const end = (tell: () => void) => {
-    if (ended) return
-    ended = true
-    job.inlined.delete(stop)
-    job.inFlight--
-    tell()
-    goOn()
+  // Who it is, in its own code: what it calls and how it is stopped is its own, the record is its caller's.
+  const self = new Running(r, job.parent.g, def)
+  let started = false
+  const end = (tell: () => void, failed = true) => {
+    if (self.over) return
+    self.over = true
+    whenChildless(self, failed, () => {
+      job.inlined.delete(stop)
+      job.inFlight--
+      tell()
+      goOn()
+    })
   }
   const interrupted = () => end(() => job.owner.onInterrupted(index))
-  const stop = () => fiber === undefined ? interrupted() : stopFiber(fiber)
+  const stop = () => {
+    self.stopping = true
+    if (self.over) return r.nested.cancelAll(self)
+    if (self.fiber !== undefined) return stopFiber(self.fiber)
+    if (!started || self.controller === undefined) return interrupted()
+    r.nested.cancelAll(self)
+    self.controller.abort(new Interrupted())
+  }
   const fail = (failure: Failure) => end(() => job.fail(index, failure))
-  const threw = (error: unknown) => fail(new TaskFailed({ task: def.name, error }))
+  const threw = (error: unknown) => {
+    if (self.stopping && error instanceof Interrupted) interrupted()
+    else fail(new TaskFailed({ task: def.name, error }))
+  }
   const succeed = (value: unknown) => {
     const copy = copyValue(r, def, value)
-    if (copy.ok) end(() => job.succeed(index, copy.value))
+    if (copy.ok) end(() => job.succeed(index, copy.value), false)
     else fail(copy.error as Failure)
   }
   const run = () => {
-    if (ended) return
+    if (self.over) return
+    started = true
     let value: unknown
     try {
-      value = callAs(r, job.parent, def, copyValues(r, args))
+      value = callAs(r, self, def, copyValues(r, args))
     } catch (error) {
       if (!(error instanceof Unsendable)) return threw(error)
       return fail(new NotSerializable({ task: def.name, path: error.path, reason: error.reason }))
     }
     if (def.effect && isEffect(value)) {
       const effect = value as Effect.Effect<unknown, unknown>
-      fiber = r.services.fork(job.parent, def, effect, packedFor(job), (exit) => {
+      self.fiber = r.services.fork(self, def, effect, packedFor(job), (exit) => {
         if (Exit.isSuccess(exit)) succeed(exit.value)
         else if (job.cancelled && Exit.isInterrupted(exit)) interrupted()
         else fail(new EffectFailed(exit.cause))
@@ -73,25 +87,25 @@ export const runRecordless = (
 }
 
 /** Calls a function in the name of the G that called it, which is suspended. */
-const callAs = (r: MachineRuntime, parent: Running, def: TaskDef, args: ReadonlyArray<unknown>): unknown => {
+const callAs = (r: MachineRuntime, self: Running, def: TaskDef, args: ReadonlyArray<unknown>): unknown => {
   const outer = r.current
   const outerRunning = r.running
   const outerLent = r.lent
-  const children = r.s.mem[gw(r.s, parent.g) + G_CHILD]
-  r.current = parent.g
-  r.running = parent
-  r.lent = parent.g
+  const children = r.s.mem[gw(r.s, self.g) + G_CHILD]
+  r.current = self.g
+  r.running = self
+  r.lent = self.g
   let value: unknown
   let thrown: { readonly error: unknown } | undefined
   try {
-    value = callIn(parent, () => apply(def, args))
+    value = callIn(self, () => apply(def, args))
   } catch (error) {
     thrown = { error }
   }
   r.current = outer
   r.running = outerRunning
   r.lent = outerLent
-  const childError = endChildren(r, parent.g, thrown !== undefined, children)
+  const childError = endChildren(r, self.g, thrown !== undefined, children)
   thrown ??= childError
   if (thrown !== undefined) throw thrown.error
   return value
