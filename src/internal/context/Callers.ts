@@ -49,6 +49,8 @@ export class Callers {
   readonly #callers = new Map<number, Caller>()
   readonly #opener: Caller
   #next = POOL_CALLER + 1
+  /** Whether a machine has died. What it had counted may have been lost with it, and nothing must wait for that. */
+  #deaths = false
   /** Reports that have come from runs in progress, by run. */
   readonly #heard = new Map<number, number>()
   /** Runs that have ended, of which there are reports on their way: how many in all, and what to do then. */
@@ -112,7 +114,7 @@ export class Callers {
    * outcomes go different ways, and a caller should have seen the logs of a call when that ends.
    */
   mayEnd(run: number, count: number, go: () => void): boolean {
-    if ((this.#heard.get(run) ?? 0) < count) {
+    if (!this.#deaths && (this.#heard.get(run) ?? 0) < count) {
       this.#held.set(run, { count, go })
       return false
     }
@@ -127,6 +129,7 @@ export class Callers {
 
   /** Machine `m` has died: what it had not told will not come any more. */
   bury(m: number, reason: unknown): void {
+    this.#deaths = true
     for (const { spans } of this.#callers.values()) spans.bury(m, reason)
     const held = [...this.#held]
     for (const [run, { go }] of held) {

@@ -25,6 +25,8 @@ export type SpanIds = readonly [traceId: string, spanId: string, sampled: boolea
 export interface Envelope {
   /** Number of the caller on the host, where its loggers, tracer and config provider are. */
   readonly caller: number
+  /** For a call within calls: the call of the host that it is part of, whose end waits for what is told. */
+  readonly run?: number
   readonly level?: LogLevel.Literal
   readonly annotations?: ReadonlyArray<readonly [string, unknown]>
   /** Log spans, the innermost first: label and start in ms. */

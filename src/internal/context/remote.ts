@@ -16,12 +16,14 @@ import { portable } from "./portable.ts"
 /** In whose name code of a fiber on a machine logs and traces. */
 export interface InCall {
   readonly caller: number
+  /** The call of the host that this is part of, if it waits for what is told. */
+  readonly run: number | undefined
   readonly traced: boolean
   readonly config: boolean
   readonly tell: (report: Report) => void
 }
 
-const nowhere: InCall = { caller: 0, traced: false, config: false, tell: () => {} }
+const nowhere: InCall = { caller: 0, run: undefined, traced: false, config: false, tell: () => {} }
 
 /** Inherited by the fibers that a task's fiber forks. */
 export const currentCall: FiberRef.FiberRef<InCall> = globalValue(

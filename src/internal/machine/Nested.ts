@@ -9,6 +9,7 @@
 import { NotSerializable, PayloadTooLarge } from "../../Errors.ts"
 import { decode, encode, sharedIds, Unsendable } from "../codec/codec.ts"
 import {
+  EXITED,
   hasBytes,
   INTERRUPTED,
   outcomeOf,
@@ -50,6 +51,7 @@ import {
   stateOf,
   statusOf,
   takeMail,
+  TOLD_SHIFT,
   unpark,
   wakep,
 } from "../scheduler/index.ts"
@@ -253,6 +255,12 @@ export class Nested {
     // A hint is only a hint: see mail.ts.
     if (awaited === undefined || stateOf(statusOf(r.s, g)) !== DONE) return
     const outcome = outcomeOf(r.memory, g)
+    // What it has told the host counts as told by its caller; what a dead machine had told may never be heard.
+    const told = r.s.mem[gw(r.s, g) + G_FLAGS] >>> TOLD_SHIFT
+    const { parent } = awaited.job
+    if (told > 0 && outcome !== EXITED && parent.g !== 0) {
+      Atomics.add(r.s.mem, gw(r.s, parent.g) + G_FLAGS, told << TOLD_SHIFT)
+    }
     if (!hasBytes(r.memory, g)) {
       const values = takeInline(r.memory, g)
       this.#free(hint, awaited)

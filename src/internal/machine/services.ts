@@ -64,7 +64,9 @@ export const packedFor = (job: Job): Packed | undefined => {
   if (job.packed !== null) return job.packed
   const refs = job.owner.caller?.getFiberRefs() ?? FiberRefs.empty()
   const call = get(refs, currentCall)
-  return job.packed = pack(call.caller, dataOf(refs), call)
+  const packed = pack(call.caller, dataOf(refs), call)
+  if (packed === undefined || call.run === undefined) return job.packed = packed
+  return job.packed = { ...(typeof packed === "number" ? { caller: packed } : packed), run: call.run }
 }
 
 /** How a G has ended whose finalizers ended with `closed`. */
@@ -130,7 +132,8 @@ export class MachineServices {
   ): Runtime.Runtime<never> {
     const envelope = packed === undefined ? noEnvelope : unpack(packed)
     const { annotations, caller, config = false, level, parent, spans, traced = false } = envelope
-    const call: InCall = { caller, config, traced, tell: this.#teller(running, caller) }
+    const run = running === undefined || running.g === 0 ? undefined : this.#runOf(running.g) ?? envelope.run
+    const call: InCall = { caller, run, config, traced, tell: this.#teller(running, caller, run) }
     let fiberRefs = set(baseRefs, currentCall, call)
     if (level !== undefined) fiberRefs = set(fiberRefs, FiberRef.currentMinimumLogLevel, LogLevel.fromLiteral(level))
     if (annotations !== undefined) {
@@ -151,19 +154,23 @@ export class MachineServices {
     })
   }
 
-  /** Tells the host. What a root tells before it ends is counted in its record: the host waits for it. */
-  #teller(running: Running | undefined, caller: number): InCall["tell"] {
+  /** What names a call of the host; undefined for a call within calls. */
+  #runOf(g: number): number | undefined {
+    const { s } = this.#r
+    return s.mem[gw(s, g) + G_WAITER] === 0 ? hintOf(g, generationOf(statusOf(s, g))) : undefined
+  }
+
+  /**
+   * Tells the host. What is told before a G ends is counted in its record; a caller on a machine adds the count to its
+   * own, and the host waits for all that a call of its own counts in the end.
+   */
+  #teller(running: Running | undefined, caller: number, run: number | undefined): InCall["tell"] {
     const { s, shared } = this.#r
-    let run: number | undefined
     return (report: Report) => {
       const bytes = encodeReport(report, shared)
-      const counts = running !== undefined && !running.over && running.g !== 0 &&
-        s.mem[gw(s, running.g) + G_WAITER] === 0
-      if (counts) {
-        run ??= hintOf(running.g, generationOf(statusOf(s, running.g)))
-        Atomics.add(s.mem, gw(s, running.g) + G_FLAGS, TOLD)
-      }
-      this.#tell({ kind: "told", caller, run: counts ? run! : 0, bytes })
+      const counts = running !== undefined && !running.over && run !== undefined
+      if (counts) Atomics.add(s.mem, gw(s, running.g) + G_FLAGS, TOLD)
+      this.#tell({ kind: "told", caller, run: counts ? run : 0, bytes })
     }
   }
 
