@@ -62,5 +62,8 @@ export const signalOf = (): AbortSignal => {
 export const checkpoint = (): void => {
   const running = awaitingRunning()
   if (running === undefined || running.g === 0) return
-  if (running.stopping || (!running.over && isCancelled(running.machine.s, running.g))) throw new Interrupted()
+  if (!running.stopping && (running.over || !isCancelled(running.machine.s, running.g))) return
+  // It may be the first to see it, before the machine's loop does.
+  running.controller?.abort(new Interrupted())
+  throw new Interrupted()
 }
