@@ -93,7 +93,7 @@ export type AllError<Arg, O> = [O] extends [{ readonly mode: "either" }] ? never
   : AnyError<Arg>
 
 const limitOf = (options: ForEachOptions | undefined): number =>
-  typeof options?.concurrency === "number" ? Math.max(1, Math.floor(options.concurrency)) : Infinity
+  typeof options?.concurrency === "number" ? Math.max(1, Math.floor(options.concurrency) || 1) : Infinity
 
 const listenerOf = (options: ForEachOptions | undefined): BulkOptions["onProgress"] => {
   const listener = options?.onProgress
