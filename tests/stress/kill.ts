@@ -1,5 +1,5 @@
 /**
- * Kills machines at random while a million Gs with nested spawns run, and audits every G: it ran once, or it did not
+ * Kills machines at random while a million Gs with nested spawns and nested calls run, and audits every G: it ran once, or it did not
  * run to its end because its machine was killed and the call that it belongs to failed once. None is missing, none ran
  * twice, no thread is left.
  *
@@ -8,10 +8,10 @@
  * Arguments: number of Gs (default 1,000,000), number of kills (default 100), seed (default 1).
  */
 import { Effect, Either } from "effect"
-import { Pool, type TaskError } from "../../mod.ts"
+import { Pool } from "../../mod.ts"
 import { hostOf } from "../../src/internal/poolHost.ts"
 import { threadCount, threadsBackTo } from "../support/threads.ts"
-import { tree } from "./tasks.ts"
+import { mixedTree, tree } from "./tasks.ts"
 
 const [gs = 1_000_000, kills = 100, seed = 1] = process.argv.slice(2).map(Number)
 const PROCS = 4
@@ -29,10 +29,10 @@ const random = (below: number): number => {
 }
 
 /** Whether a call failed because a machine ended: its own, or that of something it had spawned. */
-const isDeath = (error: TaskError): boolean =>
-  error._tag === "MachineExited" ||
-  (error._tag === "TaskFailed" && (error.error as { readonly _tag?: string } | undefined)?._tag === "MachineExited") ||
-  (error._tag === "TaskFailed" && isDeath(error.error as TaskError))
+const isDeath = (error: unknown): boolean => {
+  const { _tag, error: inner } = (error ?? {}) as { readonly _tag?: string; readonly error?: unknown }
+  return _tag === "MachineExited" || (_tag === "TaskFailed" && isDeath(inner))
+}
 
 /** Calls go on until all kills are done, up to this many. */
 const maxCalls = 10 * calls
@@ -46,7 +46,7 @@ const program = Effect.gen(function* () {
   const pool = yield* Pool
   const host = hostOf(pool)
   const deathsAt = (n: number) => host.deaths >= n && host.atFullStrength
-  const outcomes: Array<Either.Either<number, TaskError>> = []
+  const outcomes: Array<Either.Either<number, unknown>> = []
   let next = 0
   let killed = 0
   // At moments that have nothing to do with what the machines are doing.
@@ -63,7 +63,10 @@ const program = Effect.gen(function* () {
       next += PORTION
       const lastCell = canKill || host.deaths >= kills ? -1 : (from + random(PORTION)) * TREE + random(TREE)
       const ended = yield* Pool.all(
-        Array.from({ length: PORTION }, (_, i) => tree(cells, (from + i) * TREE, TREE, lastCell)),
+        Array.from(
+          { length: PORTION },
+          (_, i) => (i % 2 === 0 ? tree : mixedTree)(cells, (from + i) * TREE, TREE, lastCell),
+        ),
         { mode: "either" },
       )
       ended.forEach((outcome, i) => {
