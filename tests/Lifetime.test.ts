@@ -194,6 +194,7 @@ describe("No thread is left", () => {
       for (let i = 0; i < rounds; i++) yield* open
       const middle = process.memoryUsage().rss
       for (let i = 0; i < rounds; i++) yield* open
-      expect((process.memoryUsage().rss - middle) / 2 ** 20).toBeLessThan(100)
+      // Runtimes give memory back when they see fit, later beside others; a machine that is kept takes over 10 MB.
+      expect((process.memoryUsage().rss - middle) / 2 ** 20 / rounds).toBeLessThan(5)
     })), 300_000)
 })
