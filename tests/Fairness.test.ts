@@ -1,7 +1,19 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { Pool, runOn } from "../mod.ts"
-import { breeds, counted, hogs, pairs, sleeps, ticks } from "./fixtures/fairness/tasks.ts"
+import {
+  asyncMeeting,
+  breeds,
+  counted,
+  effectMeeting,
+  generatorMeeting,
+  hogs,
+  pairs,
+  sleeps,
+  ticks,
+  toldTwice,
+  whirls,
+} from "./fixtures/fairness/tasks.ts"
 import { threadCount } from "./support/threads.ts"
 
 const cells = (n: number) => new Int32Array(new SharedArrayBuffer(4 * n))
@@ -10,7 +22,7 @@ describe("Fairness", () => {
   it.live("pairs that hand a value to and fro, a timer and Gs that compute all get on", () =>
     Effect.gen(function* () {
       const going = new Int32Array(new SharedArrayBuffer(4))
-      const turns = cells(40)
+      const turns = cells(100)
       const beats = cells(1)
       // More Gs that compute than machines, for as long as the others need.
       const computing = yield* Effect.fork(Pool.forEach([0, 1, 2, 3], () => hogs(going)))
@@ -53,4 +65,42 @@ describe("Fairness", () => {
       expect(Atomics.load(asleep, 1)).toBeLessThanOrEqual(3)
       expect(Atomics.load(asleep, 0)).toBe(0)
     }), 60_000)
+
+  it.live("no machine idles while a call waits for one, whatever kind of task made it", () =>
+    Effect.gen(function* () {
+      for (const meeting of [asyncMeeting, effectMeeting, generatorMeeting]) yield* meeting(3, 30)
+    }).pipe(Effect.provide(Pool.layer({ procs: 3 }))), 120_000)
+
+  for (const yields of [true, false]) {
+    it.live(
+      `an Effect that computes for ever ${yields ? "and yields" : "without yielding"} lets a timer ring`,
+      () =>
+        Effect.gen(function* () {
+          const ended = cells(1)
+          const beats = cells(1)
+          const whirling = yield* Effect.fork(Pool.forEach([0, 1, 2], () => whirls(ended, yields)))
+          const ticking = yield* Effect.fork(ticks(ended, beats))
+          while (Atomics.load(beats, 0) < 5) yield* Effect.sleep(5)
+          Atomics.store(ended, 0, 1)
+          yield* Fiber.join(ticking)
+          expect((yield* Fiber.join(whirling)).every((n) => n > 0)).toBe(true)
+        }).pipe(Effect.provide(Pool.layer({ procs: 1 }))),
+      60_000,
+    )
+  }
+
+  it.live(
+    "all machines go to sleep when there is nothing to do, however the last ends were told",
+    () =>
+      Effect.gen(function* () {
+        for (let round = 0; round < 10; round++) {
+          yield* toldTwice(cells(1), 200)
+          for (let looks = 0; (yield* Pool.stats).idle < 2; looks++) {
+            if (looks === 2000) throw new Error(`a machine is awake for nothing in round ${round}`)
+            yield* Effect.sleep(2)
+          }
+        }
+      }).pipe(Effect.provide(Pool.layer({ procs: 2 }))),
+    120_000,
+  )
 })

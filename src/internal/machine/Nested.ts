@@ -236,12 +236,13 @@ export class Nested {
 
   /** Takes the outcomes that have arrived. Cheap while no child is waited for. */
   collect(): void {
-    if (this.#awaited.size === 0) return
+    // Also if none is awaited: a look at all may have taken what is noted here, and a note keeps the loop awake.
     if (this.#arrived.length > 0) {
       const arrived = this.#arrived
       this.#arrived = []
       for (const hint of arrived) this.#arrive(hint)
     }
+    if (this.#awaited.size === 0) return
     const { m, s } = this.#r
     const n = takeMail(s, m, this.#mail)
     if (n < 0) { for (const hint of [...this.#awaited.keys()]) this.#arrive(hint) }
