@@ -10,6 +10,8 @@ import {
   hogs,
   pairs,
   sleeps,
+  sleepsBelow,
+  sleepsToo,
   ticks,
   toldTwice,
   whirls,
@@ -47,23 +49,27 @@ describe("Fairness", () => {
 
   it.live("ten thousand sleep at once on two machines, with no thread more", () =>
     Effect.gen(function* () {
-      yield* sleeps(cells(2), 1)
+      yield* sleepsBelow(cells(2), 1, 1)
       const asleep = cells(2)
       const before = threadCount()
-      const all = yield* Effect.fork(Pool.forEach(Array.from({ length: 10_000 }), () => sleeps(asleep, 1000)))
-      yield* Fiber.join(all)
-      // The most that slept at once: all of them, unless to start them took longer than a second.
-      expect(Atomics.load(asleep, 1)).toBeGreaterThan(2000)
+      // None ends before all sleep; half of them for others that wait for them.
+      const direct = Array.from({ length: 5000 }, (_, i) => (i % 2 === 0 ? sleeps : sleepsToo)(asleep, 200, 10_000))
+      const below = Array.from({ length: 2500 }, () => sleepsBelow(asleep, 200, 10_000))
+      yield* Pool.all([...direct, ...below], { discard: true })
+      expect(Atomics.load(asleep, 1)).toBe(10_000)
+      expect(Atomics.load(asleep, 0)).toBe(0)
       // A runtime may start another thread of its own, for its garbage collector say.
       expect((threadCount() ?? 0) - (before ?? 0)).toBeLessThan(8)
     }).pipe(Effect.provide(Pool.layer({ procs: 2 }))), 60_000)
 
   it.live("runOn has never more calls in progress than workers, also if they wait", () =>
     Effect.gen(function* () {
-      const asleep = cells(2)
-      yield* runOn(3, Array.from({ length: 60 }, () => sleeps(asleep, 5)))
-      expect(Atomics.load(asleep, 1)).toBeLessThanOrEqual(3)
-      expect(Atomics.load(asleep, 0)).toBe(0)
+      for (const sleep of [sleeps, sleepsToo]) {
+        const asleep = cells(2)
+        // Three must be in progress at once before any of them ends, and there are never more.
+        yield* runOn(3, Array.from({ length: 60 }, () => sleep(asleep, 2, 3)))
+        expect(Array.from(asleep)).toEqual([0, 3])
+      }
     }), 60_000)
 
   it.live("no machine idles while a call waits for one, whatever kind of task made it", () =>
