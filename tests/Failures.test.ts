@@ -6,15 +6,21 @@ import * as errors from "./fixtures/cases/errors.ts"
 import { unreachable as loadsForEver } from "./fixtures/cases/loadsForEver.ts"
 import { unreachable as neverLoads } from "./fixtures/cases/neverLoads.ts"
 import { unreachable as throwsAtLoad } from "./fixtures/cases/throwsAtLoad.ts"
+import * as waiting from "./fixtures/cases/waiting.ts"
 import { add, identity, newCells, reached } from "./fixtures/tasks/basic.ts"
 import { NOTHING_LEFT, settledIn } from "./fixtures/tasks/pools.ts"
 import { runScript } from "./support/run.ts"
 
 const { CodedError, KnownError, rejectsWith, returns, throws, valueOf } = errors
 
-const failureOf = <A, E>(exit: Exit.Exit<A, E>): E => {
+const causeOf = <A, E>(exit: Exit.Exit<A, E>): Cause.Cause<E> => {
   if (Exit.isSuccess(exit)) throw new Error(`it succeeded with ${String(exit.value)}`)
-  return Option.getOrThrowWith(Cause.failureOption(exit.cause), () => new Error(Cause.pretty(exit.cause)))
+  return exit.cause
+}
+
+const failureOf = <A, E>(exit: Exit.Exit<A, E>): E => {
+  const cause = causeOf(exit)
+  return Option.getOrThrowWith(Cause.failureOption(cause), () => new Error(Cause.pretty(cause)))
 }
 
 /** What a call fails with, after which the next call works. */
@@ -39,10 +45,26 @@ const logger = Logger.replace(
   }),
 )
 
-const forBoth = (what: string, check: (error: unknown) => void) =>
+/** What was thrown below a chain of calls. */
+const bottomOf = (error: unknown): unknown => error instanceof TaskFailed ? bottomOf(error.error) : error
+
+const defectOf = <A, E>(exit: Exit.Exit<A, E>): unknown => {
+  const cause = causeOf(exit)
+  return Option.getOrThrowWith(Cause.dieOption(cause), () => new Error(Cause.pretty(cause)))
+}
+
+/** By tasks of all kinds, and through tasks of all kinds that wait for them. */
+const forAll = (what: string, check: (error: unknown) => void) =>
   Effect.gen(function* () {
-    check(yield* thrown(throws(what)))
-    check(yield* thrown(rejectsWith(what)))
+    for (const call of [throws(what), rejectsWith(what)]) check(yield* thrown(call))
+    for (const call of [waiting.passesOn(what, true), waiting.passesOn(what, false), waiting.passesOnThrown(what)]) {
+      check(bottomOf(yield* thrown(call)))
+    }
+    for (const call of [waiting.failsWith(what), waiting.failsLater(what), waiting.passesOnTyped(what)]) {
+      check(failureOf(yield* Effect.exit(call)))
+    }
+    for (const call of [waiting.diesOf(what), waiting.throwsMidway(what)]) check(defectOf(yield* Effect.exit(call)))
+    expect(yield* add(20, 3)).toBe(23)
   })
 
 layer(Pool.layer({ procs: 2, arena: 1 << 20 }), { excludeTestServices: true })(
@@ -51,13 +73,13 @@ layer(Pool.layer({ procs: 2, arena: 1 << 20 }), { excludeTestServices: true })(
     it.effect("undefined, null, numbers, text and plain objects as they are", () =>
       Effect.gen(function* () {
         for (const [what, value] of Object.entries({ undefined: undefined, null: null, "42": 42, text: "just text" })) {
-          yield* forBoth(what, (error) => expect(error).toBe(value))
+          yield* forAll(what, (error) => expect(error).toBe(value))
         }
-        yield* forBoth("object", (error) => expect(error).toEqual({ reason: ["plain"] }))
+        yield* forAll("object", (error) => expect(error).toEqual({ reason: ["plain"] }))
       }))
 
     it.effect("an error with its name, message, stack, own properties and cause", () =>
-      forBoth("coded", (error) => {
+      forAll("coded", (error) => {
         if (!(error instanceof Error)) throw new Error("not an error")
         expect(error).toMatchObject({
           name: "CodedError",
@@ -72,13 +94,13 @@ layer(Pool.layer({ procs: 2, arena: 1 << 20 }), { excludeTestServices: true })(
       }))
 
     it.effect("an error of a registered class as an instance of it", () =>
-      forBoth("known", (error) => {
+      forAll("known", (error) => {
         if (!(error instanceof KnownError)) throw new Error("not of the class")
         expect([error.message, error.detail, error.shout]).toEqual(["known: of old", "of old", "OF OLD"])
       }))
 
     it.effect("an AggregateError with its errors", () =>
-      forBoth("aggregate", (error) => {
+      forAll("aggregate", (error) => {
         if (!(error instanceof AggregateError)) throw new Error("not of the class")
         expect(error.message).toBe("several")
         expect(error.errors).toHaveLength(3)
@@ -88,10 +110,10 @@ layer(Pool.layer({ procs: 2, arena: 1 << 20 }), { excludeTestServices: true })(
       }))
 
     it.effect("an error that is its own cause", () =>
-      forBoth("cyclic cause", (error) => expect((error as Error).cause).toBe(error)))
+      forAll("cyclic cause", (error) => expect((error as Error).cause).toBe(error)))
 
     it.effect("an error whose message cannot be read", () =>
-      forBoth("throwing message", (error) => {
+      forAll("throwing message", (error) => {
         expect(error).toBeInstanceOf(Error)
         expect((error as Error).message).toContain("no message for you")
       }))
@@ -99,12 +121,26 @@ layer(Pool.layer({ procs: 2, arena: 1 << 20 }), { excludeTestServices: true })(
     it.effect("an error with a stack of a megabyte", () =>
       Effect.gen(function* () {
         // It does not fit this pool; that is told, and nothing hangs.
-        const error = yield* failure(throws("long stack"))
-        expect(["TaskFailed", "PayloadTooLarge"]).toContain(error._tag)
+        for (
+          const call of [
+            throws,
+            rejectsWith,
+            waiting.failsWith,
+            waiting.failsLater,
+            waiting.diesOf,
+            waiting.throwsMidway,
+          ]
+        ) {
+          const error = Cause.squash(causeOf(yield* Effect.exit(call("long stack"))))
+          expect(error).toMatchObject({ _tag: "PayloadTooLarge", task: call.task })
+        }
+        for (const call of [waiting.passesOn("long stack", false), waiting.passesOnThrown("long stack")]) {
+          expect(bottomOf(yield* failure(call))).toMatchObject({ _tag: "PayloadTooLarge" })
+        }
       }))
 
     it.effect("an error that holds a function, without it", () =>
-      forBoth("with a function", (error) => {
+      forAll("with a function", (error) => {
         expect(error).toMatchObject({ message: "holds one" })
         expect(typeof (error as { readonly handler: unknown }).handler).toBe("string")
       }))
@@ -150,8 +186,12 @@ layer(Pool.layer({ procs: 2, arena: 1 << 18, loadTimeout: 1000 }), { excludeTest
         Effect.gen(function* () {
           const arg = yield* failure(identity(valueOf(what)))
           expect(arg).toMatchObject({ _tag: "NotSerializable", task: "identity", path: `args[0].${place}` })
-          const result = yield* failure(returns(what))
-          expect(result).toMatchObject({ _tag: "NotSerializable", task: "returns", path: `result.${place}` })
+          for (const call of [returns(what), waiting.returnsLater(what), waiting.succeedsWith(what)]) {
+            const result = yield* failure(call)
+            expect(result).toMatchObject({ _tag: "NotSerializable", task: call.task, path: `result.${place}` })
+          }
+          const seen = `NotSerializable result.${place}`
+          expect(yield* waiting.seesUnsendable(what)).toEqual([seen, seen])
         }))
     }
 
@@ -168,13 +208,17 @@ layer(Pool.layer({ procs: 2, arena: 1 << 18, loadTimeout: 1000 }), { excludeTest
 
     it.effect("tells the sizes of a payload that is too large", () =>
       Effect.gen(function* () {
-        for (const call of [identity(valueOf("a megabyte")), returns("a megabyte")]) {
+        const large = "a megabyte"
+        const results = [returns(large), waiting.returnsLater(large), waiting.succeedsWith(large)]
+        for (const call of [identity(valueOf(large)), ...results]) {
           const error = yield* failure(call)
           expect(error).toMatchObject({ _tag: "PayloadTooLarge", task: call.task })
-          if (error._tag !== "PayloadTooLarge") return
+          if (error._tag !== "PayloadTooLarge") continue
           expect(error.bytes).toBeGreaterThanOrEqual(1 << 20)
           expect(error.limit).toBeLessThanOrEqual(1 << 18)
         }
+        const seen = "PayloadTooLarge "
+        expect(yield* waiting.seesUnsendable(large)).toEqual([seen, seen])
       }))
 
     it.effect("names the module that does not exist", () =>
