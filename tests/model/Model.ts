@@ -170,6 +170,7 @@ const SMALL = {
   "layout.MAX_TASKS": 4,
   "layout.NAME_BYTES": 64,
   "layout.MAIL_SLOTS": 2,
+  "layout.DONE_SLOTS": 2,
   "mail.TRIES": 2,
   "lock.TRIES": 1,
   "lock.HOST_TRIES": 2,

@@ -53,9 +53,10 @@ export const justified: ReadonlySet<string> = new Set([
   "G#.STATUS: compareExchange in status.claim · write in status.retire",
   "G#.STATUS: load in status.statusOf · write in status.retire",
   "G#.STATUS: read in status.claim · write in status.retire",
+  "G#.STATUS: read in status.isLive · write in status.retire",
   // heads and `next` read before a CAS by the P's own machine
-  "HOST_INBOX: compareExchange in inbox.pushHost · read in inbox.pushHost",
-  "HOST_INBOX: exchange in inbox.takeHost · read in inbox.pushHost",
+  "HOST_INBOX: compareExchange in inbox.pushStack · read in inbox.pushStack",
+  "HOST_INBOX: exchange in inbox.takeStack · read in inbox.pushStack",
   "P#.HEAD: compareExchange in runq.grab · read in runq.get",
   "P#.HEAD: compareExchange in runq.grab · read in runq.put",
   "P#.NEXT: compareExchange in machines.claimChild · read in runq.takeNext",

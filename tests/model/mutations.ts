@@ -97,7 +97,11 @@ const globalq = [
     "if (head !== Atomics.load(s.mem, q + Q_TAIL)) {",
     "{",
   ]),
-  mutation("takeBatch publishes one too many", "globalq.ts", ["P + P_TAIL, tail + n - 1)", "P + P_TAIL, tail + n)"]),
+  mutation("takeBatch publishes one too few", "globalq.ts", ["(tail + n - 1) | 0))", "(tail + n - 2) | 0))"]),
+  mutation("dropStale drops what is live", "globalq.ts", [
+    "    if (!isLive(s, hint)) continue\n    s.mem[P + P_RING + (end",
+    "    if (isLive(s, hint)) continue\n    s.mem[P + P_RING + (end",
+  ]),
   mutation("takeBatch ignores how full the ring is", "globalq.ts", [", BATCH, room + 1)", ", BATCH)"]),
 ]
 
@@ -234,16 +238,40 @@ const status = [
 
 const inbox = [
   mutation("pushHost looks whether the host sleeps before it pushes", "inbox.ts", [
-    "  const link = gw(s, g) + G_NEXT\n",
-    "  const link = gw(s, g) + G_NEXT\n  const asleep = Atomics.load(s.mem, HOST_SLEEPS)\n",
+    "  if (!pushRing(s, mw(s, m), g)) pushStack(s, g)\n",
+    "  const asleep = Atomics.load(s.mem, HOST_SLEEPS)\n  if (!pushRing(s, mw(s, m), g)) pushStack(s, g)\n",
   ], ["if (Atomics.load(s.mem, HOST_SLEEPS) === 1 &&", "if (asleep === 1 &&"]),
-  mutation("pushHost is a load and a store", "inbox.ts", [
-    "if (Atomics.compareExchange(s.mem, HOST_INBOX, head, g) === head) break",
-    "Atomics.store(s.mem, HOST_INBOX, g)\n    break",
+  mutation("a machine publishes an end before it has written it", "inbox.ts", [
+    "  s.mem[M + M_DONE + (tail & (DONE_SLOTS - 1))] = g\n  Atomics.store(s.mem, M + M_DONE_TAIL, tail + 1)\n",
+    "  Atomics.store(s.mem, M + M_DONE_TAIL, tail + 1)\n  s.mem[M + M_DONE + (tail & (DONE_SLOTS - 1))] = g\n",
   ]),
-  mutation("pushHost links after it has pushed", "inbox.ts", [
-    "    s.mem[link] = head // published by the CAS\n    if (Atomics.compareExchange(s.mem, HOST_INBOX, head, g) === head) break",
-    "    if (Atomics.compareExchange(s.mem, HOST_INBOX, head, g) !== head) continue\n    s.mem[link] = head\n    break",
+  mutation("a ring of ends takes one more than fits", "inbox.ts", [
+    "    if (((tail - s.mem[M + M_DONE_SEEN]) >>> 0) >= DONE_SLOTS) return false",
+    "    if (((tail - s.mem[M + M_DONE_SEEN]) >>> 0) > DONE_SLOTS) return false",
+  ]),
+  mutation("what finds its ring full is not pushed", "inbox.ts", [
+    "  if (!pushRing(s, mw(s, m), g)) pushStack(s, g)\n",
+    "  pushRing(s, mw(s, m), g)\n",
+  ]),
+  mutation("the host gives slots back before it has read them", "inbox.ts", [
+    "  for (let i = 0; i < n; i++) {\n    const g = s.mem[M + M_DONE",
+    "  Atomics.store(s.mem, M + M_DONE_HEAD, head + n)\n  for (let i = 0; i < n; i++) {\n    const g = s.mem[M + M_DONE",
+  ]),
+  mutation("the host looks for ends on the stack only", "inbox.ts", [
+    "!== s.mem[M + M_DONE_HEAD]) return true",
+    "!== s.mem[M + M_DONE_HEAD]) continue",
+  ]),
+  mutation("the host looks for ends in the rings only", "inbox.ts", [
+    "  return Atomics.load(s.mem, HOST_INBOX) !== 0\n",
+    "  return false\n",
+  ]),
+  mutation("pushStack is a load and a store", "inbox.ts", [
+    "if (Atomics.compareExchange(s.mem, HOST_INBOX, head, g) === head) return",
+    "Atomics.store(s.mem, HOST_INBOX, g)\n    return",
+  ]),
+  mutation("pushStack links after it has pushed", "inbox.ts", [
+    "    s.mem[link] = head // published by the CAS\n    if (Atomics.compareExchange(s.mem, HOST_INBOX, head, g) === head) return",
+    "    if (Atomics.compareExchange(s.mem, HOST_INBOX, head, g) !== head) continue\n    s.mem[link] = head\n    return",
   ]),
   mutation("the host does not look again before it sleeps", "inbox.ts", [
     "export function hostSleeps(s: Sched): boolean {\n  Atomics.store(s.mem, HOST_SLEEPS, 1)\n  if (!hasMail(s)) return true\n",

@@ -26,6 +26,7 @@ export function wordName({ N, ghosts, s }: Setup, at: number): string {
     const size = (s.gq - s.ms) / s.machines
     const offset = (at - s.ms) % size
     const M = `M${Math.floor((at - s.ms) / size)}`
+    if (offset >= layout.M_DONE) return `${M}.done${offset - layout.M_DONE}`
     return `${M}.${offset < layout.M_BOX ? field(layout, "M_", offset, M_FIELDS) : `box${offset - layout.M_BOX}`}`
   }
   const firstP = layout.pw(0)
@@ -40,7 +41,7 @@ export function wordName({ N, ghosts, s }: Setup, at: number): string {
 }
 
 const P_FIELDS = ["P_M", "P_HEAD", "P_TAIL", "P_NEXT", "P_FREE"]
-const M_FIELDS = ["M_PARK", "M_LIFE", "M_MAIL"]
+const M_FIELDS = ["M_PARK", "M_LIFE", "M_MAIL", "M_DONE_TAIL", "M_DONE_SEEN", "M_DONE_HEAD"]
 const Q_FIELDS = ["Q_LOCK", "Q_HEAD", "Q_TAIL"]
 const G_FIELDS = [
   "G_STATUS",

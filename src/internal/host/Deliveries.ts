@@ -19,6 +19,7 @@ import type { SharedTable } from "../machine/SharedTable.ts"
 import { unpackKey } from "../registry.ts"
 import {
   cancelQueued,
+  doneTail,
   freeBlock,
   G_FLAGS,
   G_TASK,
@@ -37,7 +38,8 @@ import {
   RUNNING,
   stateOf,
   statusOf,
-  takeHost,
+  takeDone,
+  takeStack,
   taskBytes,
   TOLD_SHIFT,
   WAITING,
@@ -49,8 +51,8 @@ import { ProgressWatch } from "../job/ProgressWatch.ts"
 
 /** Outcomes taken before their records are used for new calls, while they are still in the processor's cache. */
 const REFILL = 128
-/** Looks at the inbox for a lone call: some 10 microseconds. */
-const LOOKS = 1000
+/** Looks at machines' rings for a lone call: some 10 microseconds. */
+const LOOKS = 2000
 /** After so many vain waits for a lone call, only every so-manieth is waited for. */
 const MAX_UNPAID = 4
 const PROBE_EVERY = 64
@@ -95,6 +97,9 @@ export class Deliveries {
   readonly #indices: Int32Array
   /** Blocks that could not be freed because the arena's lock was taken. */
   #unfreed: Array<number> = []
+  /** Gs that are being delivered, and their flags. By one `drain` at a time: {@link listen} does not start another. */
+  readonly #taken = new Int32Array(REFILL)
+  readonly #flags = new Int32Array(REFILL)
   #listening = false
   #draining = false
   #emptied: (() => void) | undefined
@@ -182,7 +187,7 @@ export class Deliveries {
    */
   #comesSoon(): boolean {
     if (this.inFlight !== 1 || this.#unpaid >= MAX_UNPAID && ++this.#unpaid % PROBE_EVERY !== 0) return false
-    for (let i = 0; i < LOOKS; i++) {
+    for (let i = 0; i < LOOKS; i += this.#memory.s.machines) {
       if (hasMail(this.#memory.s)) {
         this.#unpaid = 0
         return true
@@ -204,35 +209,45 @@ export class Deliveries {
     })
   }
 
-  /** True if anything had arrived. */
+  /** Takes what has arrived by now. True if anything had. */
   drain(): boolean {
     const { s } = this.#memory
-    this.#draining = true
-    const first = takeHost(s)
     let delivered = 0
-    for (let g = first; g !== 0;) {
-      const next = nextOf(s, g) // before the record is given back
-      try {
-        this.deliver(g)
-      } catch (error) {
-        // Of a caller's callback. The others get their outcomes all the same.
-        queueMicrotask(() => {
-          throw error
-        })
+    this.#draining = true
+    for (let m = 0; m < s.machines; m++) {
+      // What comes after this is for the next time: else a host whose callers submit more might never return.
+      const tail = doneTail(s, m)
+      for (let n; (n = takeDone(s, m, tail, this.#taken, this.#flags)) > 0; delivered += n) {
+        for (let i = 0; i < n; i++) this.#tryDeliver(this.#taken[i], this.#flags[i])
+        this.#owner.onProgress()
       }
+    }
+    for (let g = takeStack(s); g !== 0; delivered++) {
+      const next = nextOf(s, g) // before the record is given back
+      this.#tryDeliver(g, s.mem[gw(s, g) + G_FLAGS])
       g = next
-      if (++delivered % REFILL === 0) this.#owner.onProgress()
     }
     this.#draining = false
     if (this.#unfreed.length > 0) this.#unfreed = this.#unfreed.filter((block) => !freeBlock(s, block, HOST))
-    return first !== 0
+    return delivered > 0
+  }
+
+  #tryDeliver(g: number, flags: number): void {
+    try {
+      this.deliver(g, flags)
+    } catch (error) {
+      // Of a caller's callback. The others get their outcomes all the same.
+      queueMicrotask(() => {
+        throw error
+      })
+    }
   }
 
   /** Hands a DONE G's outcome to its owner: at once, or when what it told the host has been heard. */
-  deliver(g: number): void {
-    const { s } = this.#memory
-    const told = s.mem[gw(s, g) + G_FLAGS] >>> TOLD_SHIFT
+  deliver(g: number, flags: number): void {
+    const told = flags >>> TOLD_SHIFT
     if (told !== 0) {
+      const { s } = this.#memory
       const run = hintOf(g, generationOf(statusOf(s, g)))
       const go = () => {
         this.#deliverNow(g)

@@ -25,10 +25,12 @@ import {
   formatArena,
   G_PARENT,
   G_WAITER,
+  giveBackSurplus,
   gw,
   HOST,
   HOST_FREE,
   HOST_HOME,
+  hostShare,
   makeRunnable,
   release,
   type Sched,
@@ -111,7 +113,6 @@ export class HostPool {
   readonly #burials: Burials
   readonly #keepAlive = new KeepAlive()
   readonly #writer: Writer
-  readonly #maxInFlight: number
   /** Jobs with calls to submit, in the order of their arrival; taken from the front. */
   readonly #waiting = new Set<Job>()
   readonly #batch = new Int32Array(BATCH)
@@ -135,7 +136,6 @@ export class HostPool {
     }, backend.allocate)
     formatArena(this.s)
     this.memory = memoryOf(this.s)
-    this.#maxInFlight = Math.max(1, options.capacity - (options.capacity >>> 2))
     this.shared = new SharedTable(0, (notice) => this.#crew.broadcast(notice, -1))
     const callers = new Callers(this.shared, options.opener ?? FiberRefs.empty(), {
       answer: (answer, m) => this.#crew.post(m, answer),
@@ -293,13 +293,14 @@ export class HostPool {
     } finally {
       this.#pumping = false
       if (!this.#flush()) this.#tryLater()
+      if (this.#waiting.size === 0) giveBackSurplus(this.s)
       this.#deliveries.listen()
     }
   }
 
   /** Puts the next call of a job into memory. */
   #put(job: Job): Put {
-    if (this.#deliveries.inFlight >= this.#maxInFlight) return "no room"
+    if (this.#deliveries.inFlight >= hostShare(this.s)) return "no room"
     const { s } = this
     let g = allocate(s, HOST_FREE, HOST_HOME, HOST)
     if (g === 0) {

@@ -320,7 +320,7 @@ export class MachineRuntime {
     if (mem[G + G_PARENT] === 0) this.t.roots--
     const ended = finish(this.s, g, this.m)
     if (ended === LOST) return
-    if (waiter === 0) pushHost(this.s, g)
+    if (waiter === 0) pushHost(this.s, this.m, g)
     else if (byMail) this.#postTo(waiter - 1, hint)
     else if (ended === ENDED_WAKE) unpark(this.s, waiter - 1)
   }

@@ -38,7 +38,7 @@ export const SLOTS_FRESH = 4 * LINE + 2
 export const SLOTS_WANTED = 5 * LINE
 /** The host's own list of free G records (head, count). */
 export const HOST_FREE = 6 * LINE
-/** Completions for the host: a stack through the G records. */
+/** Completions for the host that found their machine's ring full: a stack through the G records. */
 export const HOST_INBOX = 7 * LINE
 /** Bumped to wake the host, and whether it sleeps. */
 export const HOST_WAKE = 8 * LINE
@@ -122,9 +122,16 @@ export const M_PARK = 0
 export const M_LIFE = LINE
 /** The machine's mailbox: a flag and slots for hints; see mail.ts. */
 export const M_MAIL = 2 * LINE
-export const M_BOX = 3 * LINE
+/** Its completions for the host: where it writes, where it last knew the host to read, where the host reads. */
+export const M_DONE_TAIL = 3 * LINE
+export const M_DONE_SEEN = 3 * LINE + 1
+export const M_DONE_HEAD = 4 * LINE
+export const M_BOX = 5 * LINE
 export const MAIL_SLOTS = 64
-const M_WORDS = M_BOX + MAIL_SLOTS
+export const M_DONE = M_BOX + MAIL_SLOTS
+/** As many as short Gs end on a machine while the host is busy for a millisecond. */
+export const DONE_SLOTS = 4096
+const M_WORDS = M_DONE + DONE_SLOTS
 export const M_NONE = 0
 export const M_LOADING = 1
 export const M_READY = 2
@@ -327,6 +334,9 @@ export function create(c: Config, allocate: (bytes: number) => ArrayBufferLike):
     mem[pw(p) + P_M] = p
     mem[pw(p) + P_HEAD] = c.startIndex
     mem[pw(p) + P_TAIL] = c.startIndex
+  }
+  for (let m = 0; m < c.machines; m++) {
+    for (const word of [M_DONE_TAIL, M_DONE_SEEN, M_DONE_HEAD]) mem[mw(s, m) + word] = c.startIndex
   }
   for (const q of [s.gq, s.rq]) {
     mem[q + Q_HEAD] = c.startIndex

@@ -12,6 +12,7 @@ import {
   G_HOME,
   G_NEXT,
   gw,
+  HOST,
   HOST_FREE,
   P_FREE,
   pw,
@@ -39,12 +40,18 @@ function chunk(s: Sched): number {
   return Math.max(1, Math.min(64, s.capacity >>> 3))
 }
 
+/** Most records that the host has in use, so that those on machines can make calls too. */
+export function hostShare(s: Sched): number {
+  return Math.max(1, s.capacity - (s.capacity >>> 2))
+}
+
 /**
  * Most records a list keeps. Together the Ps keep at most a quarter of all, so that they cannot starve the host at a
- * small capacity: there, they give back what they free at once.
+ * small capacity: there, they give back what they free at once. The host keeps what it has use for until it has no
+ * more calls to submit, see {@link giveBackSurplus}.
  */
 function limit(s: Sched, list: number): number {
-  return list === HOST_FREE ? Math.max(1, s.capacity >>> 1) : Math.min(128, Math.floor(s.capacity / (4 * s.procs)))
+  return list === HOST_FREE ? hostShare(s) : Math.min(128, Math.floor(s.capacity / (4 * s.procs)))
 }
 
 /** The list that machine work on P `p` uses. */
@@ -78,7 +85,13 @@ export function release(s: Sched, list: number, home: number, g: number, me: num
   s.mem[G + G_NEXT] = s.mem[list]
   s.mem[list] = g
   s.mem[list + COUNT]++
-  if (s.mem[list + COUNT] > limit(s, list)) giveBack(s, list, me)
+  const most = limit(s, list)
+  if (s.mem[list + COUNT] > most) giveBack(s, list, most >>> 1, me)
+}
+
+/** The host has no more calls to submit: it gives back what it would keep from machines that need records. */
+export function giveBackSurplus(s: Sched): void {
+  if (s.mem[HOST_FREE + COUNT] > s.capacity >>> 1) giveBack(s, HOST_FREE, s.capacity >>> 2, HOST)
 }
 
 /** Moves a chunk from the central list, or records never used before, to an empty list. */
@@ -107,10 +120,9 @@ function refill(s: Sched, list: number, home: number, me: number): boolean {
   return s.mem[list] !== 0
 }
 
-/** Moves the surplus of a list to the central one and tells the host if it waits for a record. */
-function giveBack(s: Sched, list: number, me: number): void {
-  if (!acquire(s, SLOTS_LOCK, me)) return // the host: the next release tries again
-  const keep = limit(s, list) >>> 1
+/** Moves all but `keep` records of a list to the central one, and tells the host if it waits for one. */
+function giveBack(s: Sched, list: number, keep: number, me: number): void {
+  if (!acquire(s, SLOTS_LOCK, me)) return // the host: it comes here again
   while (s.mem[list + COUNT] > keep) {
     const g = s.mem[list]
     const G = gw(s, g)

@@ -10,6 +10,7 @@ import {
   cancelQueued,
   CLOSING,
   DONE,
+  doneTail,
   ENDED_WAKE,
   finish,
   FLAG_MAIL,
@@ -40,7 +41,8 @@ import {
   statusOf,
   STOPPING,
   sweep,
-  takeHost,
+  takeDone,
+  takeStack,
   unpark,
   wakeAll,
   wakeEach,
@@ -184,7 +186,18 @@ function deliverOnce(s: Sim): void {
 /** Deliveries.drain. True if something was delivered: then the pool looks whether it can submit. */
 function drain(s: Sim): boolean {
   let some = false
-  for (let g = takeHost(s); g !== 0;) {
+  const taken = new Int32Array(3)
+  const flags = new Int32Array(3)
+  for (let m = 0; m < s.machines; m++) {
+    const tail = doneTail(s, m)
+    for (;;) {
+      const n = takeDone(s, m, tail, taken, flags)
+      if (n === 0) break
+      for (let i = 0; i < n; i++) deliver(s, taken[i])
+      some = true
+    }
+  }
+  for (let g = takeStack(s); g !== 0;) {
     const next = nextOf(s, g)
     deliver(s, g)
     g = next

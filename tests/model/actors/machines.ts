@@ -53,6 +53,7 @@ import {
   happen,
   hasArrived,
   isCancelled,
+  LATE_FOREVER,
   makeCalls,
   NEEDS_BUFFER,
   NEVER,
@@ -135,14 +136,14 @@ export function run(s: Sim, t: SimMachine, g: number): void {
     promise(!s.bounded || t.roots === 1, `machine ${t.m} of a bounded pool has ${t.roots} roots in progress`)
   }
   const task = s.mem[G + G_TASK]
-  if (task === NEEDS_BUFFER && s.mem[s.ghosts + KNOWN] === 0) return suspend(s, t, g, BUFFER)
+  if ((task === NEEDS_BUFFER || task === LATE_FOREVER) && s.mem[s.ghosts + KNOWN] === 0) return suspend(s, t, g, BUFFER)
   started(s, g)
   if (task === ASYNC || task === ASYNC_LONG) {
     // So many Gs must have been started before it goes on.
     s.mem[s.ghosts + LONG + t.m] = task === ASYNC ? 0 : 2
     return suspend(s, t, g, EVENT)
   }
-  if (task === FOREVER) return suspend(s, t, g, NEVER)
+  if (task === FOREVER || task === LATE_FOREVER) return suspend(s, t, g, NEVER)
   if (task >= CALLER) return makeCalls(s, t, g, task)
   if (task === ENDLESS) {
     // On its caller's own machine nobody could ask it to: there it ends by itself.

@@ -312,7 +312,7 @@ export function hintUser(s: Sim, t: SimMachine, times: number): void {
     const waiter = s.mem[gw(s, g) + G_WAITER]
     const ended = finish(s, g, t.m)
     if (ended === LOST) continue
-    if (waiter === 0) pushHost(s, g)
+    if (waiter === 0) pushHost(s, t.m, g)
     else if (ended === ENDED_WAKE) unpark(s, waiter - 1)
   }
 }

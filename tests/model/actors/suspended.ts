@@ -73,6 +73,8 @@ export const ASYNC = 1000
 export const FOREVER = 1002
 /** A task that suspends before it starts, and is then run by anybody. */
 export const NEEDS_BUFFER = 1003
+/** As {@link NEEDS_BUFFER}, and then as {@link FOREVER}. */
+export const LATE_FOREVER = 1004
 const CALLED = [0, ENDLESS, FOREVER, ASYNC, NEEDS_BUFFER, CALLER + 1, CALLER + 201]
 
 // ---- MachineRuntime.ts ------------------------------------------------------------------------------------------
@@ -86,7 +88,7 @@ export function end(s: Sim, t: SimMachine, g: number): boolean {
   if (s.mem[G + G_PARENT] === 0) t.roots--
   const ended = finish(s, g, t.m)
   if (ended === LOST) return false
-  if (waiter === 0) pushHost(s, g)
+  if (waiter === 0) pushHost(s, t.m, g)
   else if (byMail) postTo(s, t, waiter - 1, hint)
   else if (ended === ENDED_WAKE) unpark(s, waiter - 1)
   // For the timer of Burials.#endOrphans.

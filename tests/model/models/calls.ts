@@ -1,7 +1,7 @@
 /** Models of calls that suspended Gs make, and of the mail that tells of their ends. */
 import { COLLECTED } from "../actors/ghosts.ts"
 import { NOBODY } from "../actors/callers.ts"
-import { CALLER, FOREVER, NEEDS_BUFFER } from "../actors/suspended.ts"
+import { CALLER, FOREVER, LATE_FOREVER, NEEDS_BUFFER } from "../actors/suspended.ts"
 import { first, locksFree, nobodyStuck, nothingLeft, recordsAddUp } from "../check.ts"
 import type { Model, Setup } from "../Model.ts"
 import { BLOCKED, FINISHED } from "../Thread.ts"
@@ -88,8 +88,9 @@ const mail: ReadonlyArray<Model> = [
       const [one, two] = callsOf0(setup, 2)
       return [
         part(setup, 0, "callers.caller", [one, two], 1),
-        part(setup, 1, "callers.finisher", [one], 0),
-        part(setup, 2, "callers.finisher", [two], 1),
+        // The record that is given back last is used again first.
+        part(setup, 1, "callers.finisher", [two], 0),
+        part(setup, 2, "callers.finisher", [one], 1),
       ]
     },
     check: allCollected(3),
@@ -235,6 +236,16 @@ export const callModels: ReadonlyArray<Model> = [
     tasks: [FOREVER, FOREVER],
     asleep: true,
     preemptions: 2,
+    fast: true,
+  }),
+  pool({
+    name: "cancelled as it is queued again",
+    shows: "a G that suspends again was perhaps cancelled at an epoch that its machine has seen",
+    procs: 1,
+    host: "submitAndCancel",
+    tasks: [FOREVER, LATE_FOREVER],
+    asleep: true,
+    preemptions: 3,
     fast: true,
   }),
   pool({

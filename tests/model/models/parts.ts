@@ -112,19 +112,27 @@ export const partModels: ReadonlyArray<Model> = [
     },
     check: all(locksFree, nobodyStuckOrQueued, recordsAddUp, accountedFor),
   }),
-  ...withHost({
-    name: "completions",
-    shows: "the host sleeps only when there is no mail, and gets each completion once",
-    procs: 3,
-    preemptions: 4,
-    fast: true,
-    machines: (setup) => {
-      const hints = calls(setup, 3)
-      queued(setup, hints)
-      return hints.map((hint, m) => part(setup, m, "parts.starter", hint))
+  ...[
+    { name: "completions", shows: "the host sleeps only when there is no mail, and gets each completion once" },
+    {
+      name: "completions on the stack",
+      shows: "what finds its machine's ring full is told as well",
+      constants: { "layout.DONE_SLOTS": 0 },
     },
-    check: all(locksFree, nobodyStuckOrQueued, recordsAddUp, accountedFor),
-  }),
+  ].flatMap((options) =>
+    withHost({
+      ...options,
+      procs: 3,
+      preemptions: 4,
+      fast: true,
+      machines: (setup) => {
+        const hints = calls(setup, 3)
+        queued(setup, hints)
+        return hints.map((hint, m) => part(setup, m, "parts.starter", hint))
+      },
+      check: all(locksFree, nobodyStuckOrQueued, recordsAddUp, accountedFor),
+    })
+  ),
   ...withHost({
     name: "join and completion",
     shows: "a joiner sleeps only while its child runs elsewhere, and is woken by its end",
