@@ -42,8 +42,12 @@ export interface PoolOptions {
   /** Longest time for the module of a task to be imported. Default 30 seconds. */
   readonly loadTimeout?: DurationInput | undefined
   /**
-   * How long closing waits for tasks that run to end, before their machines are ended by force. Default 30 seconds.
-   * Deno cannot end a busy worker: there, closing dies with `MachineStuck` after the grace.
+   * How long tasks may take to end once they are asked to. Default 30 seconds.
+   * - When the pool closes, machines whose tasks have not ended by then are ended by force. Deno cannot end a busy
+   *   worker: there, closing dies with `MachineStuck` after the grace. `runOn` begins to close when it is interrupted or
+   *   a call fails.
+   * - When a call is interrupted in a pool that stays open, its caller waits no longer for a sync or async task, which
+   *   goes on without one; a warning names it. Callers of Effect tasks wait until the finalizers have run.
    */
   readonly grace?: DurationInput | undefined
   /**
@@ -82,7 +86,7 @@ const millis = (option: string, value: DurationInput): Effect.Effect<number, Inv
 export const resolveOptions = (
   options: PoolOptions,
   bounded: boolean,
-): Effect.Effect<Omit<HostPoolOptions, "onStray">, InvalidOptions> =>
+): Effect.Effect<Omit<HostPoolOptions, "onStray" | "onIgnored">, InvalidOptions> =>
   Effect.gen(function* () {
     const procs = yield* whole(bounded ? "workers" : "procs", options.procs ?? availableParallelism(), 1, MAX_PROCS)
     const queue = options.queue ?? "local"

@@ -135,12 +135,21 @@ export const makePool = (
         Effect.runFork,
       )
     }
+    const onIgnored = (tasks: ReadonlyArray<string>): void => {
+      const names = tasks.map((task) => `"${task}"`).join(", ")
+      Effect.logWarning(
+        `asked to stop, ${names} still ran when the grace ended: the caller goes on, the machine stays busy`,
+      ).pipe(
+        Effect.provide(runtime),
+        Effect.runFork,
+      )
+    }
     // The machines must be closed whatever happens from the moment they exist, so they come into being and under the
     // scope's care in one uninterruptible step; waiting for them is interruptible.
     const { closed, pool, started } = yield* Effect.acquireRelease(
       Effect.try({
         try: () => {
-          const opened = openPool({ ...resolved, opener, onStray }, how.backend)
+          const opened = openPool({ ...resolved, opener, onStray, onIgnored }, how.backend)
           return { ...opened, closed: close(opened.pool) }
         },
         catch: (error) => error as MissingGuard,

@@ -256,7 +256,8 @@ export const openPool = async (options: OpenOptions = {}): Promise<PromisePool> 
  * in the order and the shape of the calls: a tuple, an iterable, or a record.
  *
  * Rejects with the first failure itself, in the `mode` that is the default, or as the `runOn` of `runon` fails;
- * with `InvalidOptions`, `MachineStartFailed` or `MissingGuard`; or with the signal's reason.
+ * with `InvalidOptions`, `MachineStartFailed` or `MissingGuard`; with the signal's reason; or with `MachineStuck` if a
+ * task outlived the grace on Deno.
  *
  * @example
  * import { runOn } from "runon/promise"

@@ -197,10 +197,13 @@ export class Deliveries {
     return false
   }
 
-  /** Resolves when nothing is in flight, at the latest after `ms` milliseconds. */
+  /**
+   * Resolves when nothing is in flight, at the latest after `ms` milliseconds; at once if all that is has been waited
+   * for as long as anyone would.
+   */
   whenEmpty(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      if (this.inFlight === 0) return resolve()
+      if (this.#jobs.every((job) => job === undefined || job.ended)) return resolve()
       const timer = ms === Infinity ? undefined : setTimeout(resolve, ms)
       this.#emptied = () => {
         clearTimeout(timer)
@@ -338,6 +341,13 @@ export class Deliveries {
   #taskOf(g: number): string {
     const { s } = this.#memory
     return unpackKey(textDecoder.decode(taskBytes(s, s.mem[gw(s, g) + G_TASK]))).name
+  }
+
+  /** The names of the tasks of a job's calls in progress, each once. */
+  tasksOf(job: Job): ReadonlyArray<string> {
+    const tasks = new Set<string>()
+    for (const g of job.slots) if (g !== 0) tasks.add(this.#taskOf(g))
+    return [...tasks]
   }
 
   /** Cancels all calls of a job. True if some of them run and have been asked to stop. */

@@ -47,6 +47,7 @@ import { Burials } from "./Burials.ts"
 import { Deliveries } from "./Deliveries.ts"
 import { type Described, Job, type JobOwner } from "../job/Job.ts"
 import { KeepAlive } from "./keepAlive.ts"
+import { Patience } from "./Patience.ts"
 import { Writer } from "./Writer.ts"
 
 /** Megabytes that a machine's heap may take. */
@@ -79,6 +80,8 @@ export interface HostPoolOptions {
   readonly opener?: FiberRefs.FiberRefs
   /** What to do with an error in a task's code that belongs to no call any more. */
   readonly onStray: (error: unknown) => void
+  /** Told of tasks that were asked to stop, have not within the grace, and go on without a caller. */
+  readonly onIgnored: (tasks: ReadonlyArray<string>) => void
 }
 
 /** What a pool is built on. */
@@ -111,6 +114,7 @@ export class HostPool {
   readonly #crew: Machines
   readonly #deliveries: Deliveries
   readonly #burials: Burials
+  readonly #patience: Patience
   readonly #keepAlive = new KeepAlive()
   readonly #writer: Writer
   /** Jobs with calls to submit, in the order of their arrival; taken from the front. */
@@ -151,6 +155,7 @@ export class HostPool {
       wait: (seen) => this.#crew.wait(seen),
       doze: (ms) => this.#crew.doze(ms),
     })
+    this.#patience = new Patience(options.grace, this.#deliveries, options.onIgnored)
     this.#burials = new Burials(this.memory, this.#deliveries, () => this.#pump())
     this.#crew = backend.machines(this.s, this.shared, {
       init: (m, p): MachineInit => ({
@@ -220,7 +225,8 @@ export class HostPool {
 
   /**
    * Stops a job: calls that have not started never will, those that run are asked to stop. Its owner is told of the
-   * end when the last one that runs has ended.
+   * end when the last one that runs has ended, or is waited for no longer. A bounded pool is there for one job: it
+   * closes, so that the grace counts from here.
    */
   cancel(job: Job): void {
     if (job.cancelled || job.ended) return
@@ -229,6 +235,7 @@ export class HostPool {
     job.dropHeld()
     if (this.#deliveries.cancelAll(job)) this.#wakeForCancel()
     job.checkEnd()
+    if (!job.ended) this.#options.bounded ? void this.close() : this.#patience.watch(job)
     this.#settleDown()
     this.#pump()
   }

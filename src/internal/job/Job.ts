@@ -33,9 +33,21 @@ export interface JobOwner {
   readonly onEnd: () => void
 }
 
+/** Owner of a job that was abandoned. */
+const nobody: JobOwner = {
+  describe: () => {
+    throw new Error("nobody has calls to submit")
+  },
+  onSuccess: () => {},
+  onFailure: () => {},
+  onInterrupted: () => {},
+  onBroken: () => {},
+  onEnd: () => {},
+}
+
 /** A job's bookkeeping, owned by the pool. */
 export class Job {
-  readonly owner: JobOwner
+  owner: JobOwner
   readonly length: number
   /** Most calls in progress at once. */
   readonly limit: number
@@ -124,6 +136,16 @@ export class Job {
   /** Forgets the call that could not be submitted, or has been. */
   dropHeld(): void {
     this.held = this.heldBytes = undefined
+  }
+
+  /** Tells the owner of the end although calls are in progress. How those end is nobody's business any more. */
+  abandon(): void {
+    if (this.ended) return
+    const { owner } = this
+    this.ended = true
+    this.owner = nobody
+    this.close?.()
+    owner.onEnd()
   }
 
   /** Tells the owner of the end, once, when it has come. */
