@@ -48,6 +48,9 @@ const storage = new AsyncLocalStorage<Running>()
 /** Calls a function such that it, and what it awaits, is known to belong to `running`. */
 export const callIn = (running: Running, f: () => unknown): unknown => storage.run(running, f)
 
+/** Calls a function such that it belongs to no G. */
+export const callOutside = (f: () => void): void => storage.exit(f)
+
 /**
  * The G whose code calls this, and which may wait. Throws if there is none, with `what` in the message.
  */

@@ -138,16 +138,23 @@ export class Suspensions {
     })
   }
 
-  /** Ends the Gs waiting here that nobody wants any more. Cheap when nothing was cancelled since the last time. */
-  endCancelled(): void {
-    if (this.#waiting.size === 0) return
+  /**
+   * Ends the Gs waiting here that nobody wants any more. Cheap when nothing was cancelled since the last time. Whether
+   * there were any.
+   */
+  endCancelled(): boolean {
+    if (this.#waiting.size === 0) return false
     const { s } = this.#r
     const epoch = Atomics.load(s.mem, CANCEL_EPOCH)
-    if (epoch === this.#seenEpoch) return
+    if (epoch === this.#seenEpoch) return false
     this.#seenEpoch = epoch
+    let some = false
     for (const running of this.#waiting) {
-      if (!running.stopping && isCancelled(s, running.g)) this.#stop(running)
+      if (running.stopping || !isCancelled(s, running.g)) continue
+      this.#stop(running)
+      some = true
     }
+    return some
   }
 
   #stop(running: Running): void {

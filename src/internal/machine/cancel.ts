@@ -13,3 +13,16 @@ export const isCancelled = (s: Sched, g: number): boolean => {
   }
   return false
 }
+
+/**
+ * Whether a caller of a G was cancelled that may have to pass it on: not at once, and perhaps never. A hint only: after a
+ * death, records of callers may be those of others.
+ */
+export const isCancelledAbove = (s: Sched, g: number): boolean => {
+  let at = s.mem[gw(s, g) + G_PARENT]
+  for (let steps = 0; at !== 0 && steps < s.capacity; steps++) {
+    if ((Atomics.load(s.mem, gw(s, at) + G_FLAGS) & FLAG_CANCEL) !== 0) return true
+    at = s.mem[gw(s, at) + G_PARENT]
+  }
+  return false
+}

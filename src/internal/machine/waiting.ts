@@ -22,14 +22,18 @@ import {
   unclaim,
   wakep,
 } from "../scheduler/index.ts"
-import { isCancelled } from "./cancel.ts"
+import { isCancelled, isCancelledAbove } from "./cancel.ts"
 import { Interrupted } from "./Interrupted.ts"
 import type { MachineRuntime } from "./MachineRuntime.ts"
+import { callOutside } from "./Running.ts"
+import { ensureRoom } from "./stack.ts"
 
 /** How deep joins may run other Gs on one stack before they only wait. */
 const MAX_HELPING = 64
 /** Longest sleep of a joiner in ms, after which it looks whether it is still wanted. */
 const NAP = 100
+/** Continuations of fibers that are run at most at a look at a cancellation. */
+const READY_BATCH = 64
 
 /** Claims a child that was not started. Its hint goes with it if it is still `next`, as it is for a quick join. */
 export const claimChild = (r: MachineRuntime, hint: number): boolean => {
@@ -92,4 +96,33 @@ export const checkpoint = (r: MachineRuntime): void => {
   if (epoch === r.cleanEpoch) return
   if (isCancelled(r.s, r.current)) throw new Interrupted()
   r.cleanEpoch = epoch
+  if (r.suspensions.size === 0) return
+  passOn(r)
+  if (isCancelled(r.s, r.current)) throw new Interrupted()
+}
+
+/**
+ * Lets the fibers and promises of this machine see what was cancelled: they could not before the current G has ended. It
+ * may be one of theirs that is to be asked to end, here or elsewhere.
+ */
+const passOn = (r: MachineRuntime): void => {
+  const { current, lent, running } = r
+  try {
+    ensureRoom()
+  } catch {
+    r.cleanEpoch = -1 // at another look, with more room
+    return
+  }
+  const own = isCancelledAbove(r.s, current)
+  // On top of the current one, but not in its name.
+  r.current = 0
+  r.lent = 0
+  r.running = undefined
+  callOutside(() => {
+    if (r.suspensions.endCancelled() || own) r.ready.run(READY_BATCH)
+  })
+  r.current = current
+  r.lent = lent
+  r.running = running
+  if (own && !r.ready.isEmpty) r.cleanEpoch = -1
 }
