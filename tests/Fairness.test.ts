@@ -11,6 +11,7 @@ import {
   pairs,
   sleeps,
   sleepsBelow,
+  sleepsByTurns,
   sleepsToo,
   ticks,
   toldTwice,
@@ -64,7 +65,7 @@ describe("Fairness", () => {
 
   it.live("runOn has never more calls in progress than workers, also if they wait", () =>
     Effect.gen(function* () {
-      for (const sleep of [sleeps, sleepsToo]) {
+      for (const sleep of [sleeps, sleepsToo, sleepsByTurns]) {
         const asleep = cells(2)
         // Three must be in progress at once before any of them ends, and there are never more.
         yield* runOn(3, Array.from({ length: 60 }, () => sleep(asleep, 2, 3)))

@@ -3,6 +3,7 @@ import { Cause, Effect, Exit, Fiber, Option, type Scope } from "effect"
 import process from "node:process"
 import { Pool, type PoolError, type PoolOptions, type PoolService, runOn, type TaskError } from "../src/index.ts"
 import { hostOf } from "../src/internal/poolHost.ts"
+import { everyWay, newGate } from "./fixtures/cases/kinds.ts"
 import * as tasks from "./fixtures/tasks/basic.ts"
 import { nextRandom } from "./fixtures/tasks/cells.ts"
 import { leftIn, NOTHING_LEFT, settledIn } from "./fixtures/tasks/pools.ts"
@@ -174,6 +175,9 @@ describe("No thread is left", () => {
               () => tasks.fib(next(18)),
               () => identity("x".repeat(next(10_000))),
               () => tasks.later("y"),
+              // Tasks of all kinds, for tasks of all kinds that wait for them.
+              () => everyWay[next(everyWay.length)].call("held", newGate(), 1),
+              () => Pool.forEach(everyWay, ({ call }, i) => call("given", i)),
             ]
             const fibers: Array<Fiber.RuntimeFiber<unknown, unknown>> = []
             for (let i = 0; i < 12; i++) fibers.push(yield* Effect.forkDaemon(calls[next(calls.length)]()))
