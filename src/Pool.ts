@@ -13,6 +13,7 @@ import type { Call } from "./Call.ts"
 import type { PoolError, TaskError } from "./Errors.ts"
 import { MachineStartFailed, MissingGuard } from "./Errors.ts"
 import type { Backend } from "./internal/host/HostPool.ts"
+import { readStray } from "./internal/codec/stray.ts"
 import { openPool, simulated } from "./internal/host/open.ts"
 import { type hostOf, setSubmitter } from "./internal/poolHost.ts"
 import { runCall } from "./internal/run.ts"
@@ -130,7 +131,9 @@ export const makePool = (
     const runtime = yield* Effect.runtime()
     const opener = yield* Effect.getFiberRefs
     const onStray = (error: unknown): void => {
-      Effect.logWarning("an error in a task's code that belongs to no running call", error).pipe(
+      const { cause, text } = readStray(error)
+      // As a cause, since loggers write an error among the messages as JSON, which has nothing of it.
+      Effect.logWarning(text, cause).pipe(
         Effect.provide(runtime),
         Effect.runFork,
       )

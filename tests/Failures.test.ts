@@ -1,11 +1,22 @@
 import { describe, expect, it, layer } from "@effect/vitest"
-import { Cause, Effect, Exit, HashMap, Logger, Option } from "effect"
-import { type Call, Deadlock, NotSerializable, Pool, Task, type TaskError, TaskFailed } from "../src/index.ts"
+import { Cause, Effect, Exit, Logger, Option } from "effect"
+import {
+  type Call,
+  Deadlock,
+  MissingGuard,
+  NotSerializable,
+  Pool,
+  type PoolService,
+  Task,
+  type TaskError,
+  TaskFailed,
+} from "../src/index.ts"
 import { hidden } from "./fixtures/cases/conditional.ts"
 import * as errors from "./fixtures/cases/errors.ts"
 import { unreachable as loadsForEver } from "./fixtures/cases/loadsForEver.ts"
 import { unreachable as neverLoads } from "./fixtures/cases/neverLoads.ts"
 import { unreachable as throwsAtLoad } from "./fixtures/cases/throwsAtLoad.ts"
+import { double } from "./fixtures/cases/unguarded.ts"
 import * as waiting from "./fixtures/cases/waiting.ts"
 import { add, identity, newCells, reached } from "./fixtures/tasks/basic.ts"
 import { NOTHING_LEFT, settledIn } from "./fixtures/tasks/pools.ts"
@@ -36,14 +47,6 @@ const thrown = (call: Call<unknown>): Effect.Effect<unknown, TaskError, Pool> =>
     expect(error).toBeInstanceOf(TaskFailed)
     return (error as TaskFailed).error
   })
-
-const logged: Array<string> = []
-const logger = Logger.replace(
-  Logger.defaultLogger,
-  Logger.make(({ annotations, message }) => {
-    logged.push(`${HashMap.size(annotations)} ${JSON.stringify(message)} ${String(message)}`)
-  }),
-)
 
 /** What was thrown below a chain of calls. */
 const bottomOf = (error: unknown): unknown => error instanceof TaskFailed ? bottomOf(error.error) : error
@@ -303,16 +306,62 @@ describe("Tasks", () => {
   })
 })
 
+/** Lines as the default logger writes them, and what loggers that take logs apart get. */
+const lines: Array<string> = []
+const causes: Array<Cause.Cause<unknown>> = []
+const noting = Logger.replace(
+  Logger.defaultLogger,
+  Logger.make((options) => {
+    lines.push(Logger.stringLogger.log(options))
+    causes.push(options.cause)
+  }),
+)
+
+/** Runs calls that leave errors behind, and waits for as many logs. */
+const leaving = (count: number, run: (pool: PoolService) => Effect.Effect<unknown, unknown>) =>
+  Effect.gen(function* () {
+    lines.length = causes.length = 0
+    yield* run(yield* Pool.make({ procs: 1 }))
+    while (lines.length < count) yield* Effect.sleep(5)
+    return lines.join("\n")
+  }).pipe(Effect.scoped, Effect.provide(noting))
+
 describe("Errors outside any call", () => {
-  it.scopedLive("are logged", () =>
+  it.live("are logged with text and stack, and as a cause", () =>
     Effect.gen(function* () {
-      logged.length = 0
-      const pool = yield* Pool.make({ procs: 1 })
-      const cells = newCells()
-      yield* pool.run(errors.leavesTimer(cells))
-      yield* pool.run(errors.leavesRejection())
-      yield* Effect.promise(() => reached(cells, 0, 1))
-      while (logged.length < 2) yield* Effect.sleep(5)
-      expect(logged.join("\n")).toContain("belongs to no running call")
-    }).pipe(Effect.provide(logger)))
+      const text = yield* leaving(3, (pool) =>
+        pool.run(errors.leavesTimer(newCells())).pipe(
+          Effect.zipRight(pool.run(errors.leavesRejection())),
+          Effect.zipRight(pool.run(errors.leavesKnown())),
+        ))
+      expect(text).toContain("belongs to no running call")
+      for (const message of ["Error: left behind", "Error: left behind, rejected", "known: and left behind"]) {
+        expect(text).toContain(message)
+      }
+      expect(text.split("errors.").length).toBeGreaterThan(3)
+      const thrown = causes.map((cause) => Option.getOrThrow(Cause.dieOption(cause)))
+      expect(thrown.filter((error) => error instanceof KnownError)).toHaveLength(1)
+    }))
+
+  it.live("name the task where the runtime knows it", () =>
+    Effect.gen(function* () {
+      // Bun knows it in timers, others in promises.
+      const text = yield* leaving(2, (pool) => pool.run(errors.leavesBoth()))
+      expect(text).toContain('the code of task \\"leavesBoth\\"')
+    }))
+
+  it.live("tell of a missing guard when nobody waits for the start of a module", () =>
+    Effect.gen(function* () {
+      const text = yield* leaving(1, (pool) => Effect.map(pool.run(double(2)), (n) => expect(n).toBe(4)))
+      expect(text).toContain("if (isMain(import.meta))")
+      expect(text).toContain("cases/unguarded")
+      expect(Option.getOrThrow(Cause.failureOption(causes[0]))).toBeInstanceOf(MissingGuard)
+    }))
+
+  it.live("tell of a detached call that fails, by its name", () =>
+    Effect.gen(function* () {
+      const text = yield* leaving(1, (pool) => pool.run(waiting.detachesFailing()))
+      expect(text).toContain('detached call of task \\"throwsToo\\" failed')
+      expect(Option.getOrThrow(Cause.failureOption(causes[0]))).toMatchObject({ _tag: "TaskFailed", task: "throwsToo" })
+    }))
 })

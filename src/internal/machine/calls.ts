@@ -2,7 +2,7 @@
 import * as Cause from "effect/Cause"
 import type { JobOwner } from "../job/Job.ts"
 import type { TaskDef } from "../registry.ts"
-import { EffectFailed, type Failure } from "../taskError.ts"
+import { causeOf, EffectFailed, type Failure } from "../taskError.ts"
 import { isCancelled } from "./cancel.ts"
 import { Interrupted } from "./Interrupted.ts"
 import type { MachineRuntime } from "./MachineRuntime.ts"
@@ -35,16 +35,14 @@ export const runChild = (call: Called): Promise<unknown> => {
 
 /** Runs a call that nobody waits for. */
 export const detach = (machine: MachineRuntime, call: Called): void => {
-  const tell = (error: unknown) =>
-    queueMicrotask(() => {
-      throw error
-    })
+  const tell = (cause: Cause.Cause<unknown>) =>
+    machine.services.stray(`the detached call of task "${call.def.name}" failed`, cause)
   const owner: JobOwner = {
     describe: () => call,
     onSuccess: ignore,
-    onFailure: (_, failure) => tell(errorOf(failure)),
+    onFailure: (_, failure) => tell(causeOf(failure)),
     onInterrupted: ignore,
-    onBroken: tell,
+    onBroken: (error) => tell(Cause.die(error)),
     onEnd: ignore,
   }
   machine.nested.submit(new Running(machine, 0, call.def), owner, 1)

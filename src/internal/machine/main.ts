@@ -1,18 +1,20 @@
 /** The module that a machine's thread starts with. */
 // What the modules of tasks import. Better loaded with the pool than with the first call.
 import "../../index.ts"
+import * as Cause from "effect/Cause"
+import { ofNoCall, strayCause } from "../codec/stray.ts"
 import { attach, M_EXITED, M_LIFE, M_READY, mw, stopSpinning } from "../scheduler/index.ts"
 import { connect } from "./connect.ts"
 import { setCurrentMachine } from "./current.ts"
 import { runLoop } from "./loop.ts"
 import { MachineRuntime } from "./MachineRuntime.ts"
 import type { MachineInit, ToHost, ToMachine } from "./messages.ts"
+import { awaitingRunning } from "./Running.ts"
 import { SharedTable } from "./SharedTable.ts"
 
 const link = await connect()
 const init = link.init as MachineInit
-const tell = (message: ToHost): void =>
-  link.post(message.kind === "stray" ? { ...message, error: describeStray(message.error) } : message)
+const tell = (message: ToHost): void => link.post(message)
 
 const s = attach(init.memory)
 const shared = new SharedTable(init.m + 1, tell)
@@ -22,7 +24,7 @@ link.onMessage((message) => {
   if (told.kind === "shared") shared.add(told.id, told.buffer)
   else machine.services.questions.answer(told)
 })
-link.onStray((error) => tell({ kind: "stray", error }))
+link.onStray((error) => machine.services.stray(ofNoCall(origin()), strayCause(error)))
 
 const machine = new MachineRuntime(s, init, shared, tell)
 setCurrentMachine(machine)
@@ -31,17 +33,16 @@ Atomics.store(s.mem, mw(s, init.m) + M_LIFE, M_READY)
 tell({ kind: "ready" })
 await runLoop(machine)
 for (const task of machine.nested.detached()) {
-  tell({ kind: "stray", error: new Error(`the pool was closed before the detached call of task "${task}" had ended`) })
+  machine.services.stray(`the pool was closed before the detached call of task "${task}" had ended`, Cause.empty)
 }
 await machine.services.close()
 Atomics.store(s.mem, mw(s, init.m) + M_LIFE, M_EXITED)
 link.exit()
 
-/** A stray error may hold anything; what cannot be cloned is told in words. */
-function describeStray(error: unknown): unknown {
-  try {
-    return structuredClone(error)
-  } catch {
-    return String(error)
-  }
+/** Whose code an error comes from that was just caught: async functions are known on some runtimes. */
+function origin(): string {
+  const running = awaitingRunning()
+  if (running !== undefined) return `the code of task "${running.def.name}"`
+  const [module] = machine.modules.importing
+  return module === undefined ? "a task's code" : `a task's code, while ${module} was imported,`
 }

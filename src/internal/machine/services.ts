@@ -21,6 +21,7 @@ import * as Runtime from "effect/Runtime"
 import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import { Questions, remoteConfig } from "../context/config.ts"
+import { packStray } from "../codec/stray.ts"
 import { dataOf, DEFAULT_CALLER, type Envelope, get, pack, type Packed, unpack } from "../context/envelope.ts"
 import type { Report } from "../context/messages.ts"
 import { encodeReport } from "../context/portable.ts"
@@ -174,6 +175,11 @@ export class MachineServices {
     }
   }
 
+  /** Has the log of who opened the pool told of what no call fails with. */
+  stray(text: string, cause: Cause.Cause<unknown>): void {
+    this.#tell({ kind: "stray", error: packStray({ text, cause }) })
+  }
+
   /** Runs the finalizers of this machine's layers, as the last thing it does. */
   async close(): Promise<void> {
     const { ready } = this.#r
@@ -194,10 +200,7 @@ export class MachineServices {
       if (ready.isEmpty && exit === undefined) await asleep
     }
     if (Exit.isFailure(exit)) {
-      const error = new Error(`a finalizer failed of the layers ${this.#layers.names.join(", ")}`, {
-        cause: Cause.squash(exit.cause),
-      })
-      this.#tell({ kind: "stray", error })
+      this.stray(`a finalizer failed of the layers ${this.#layers.names.join(", ")}`, exit.cause)
     }
   }
 }
