@@ -8,9 +8,10 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { defineTask } from "./internal/registry.ts"
-import { makeCodec } from "./internal/schemaCodec.ts"
+import { makeCodec, refused } from "./internal/schemaCodec.ts"
 import { toTask } from "./internal/toTask.ts"
 import type { Pool } from "./Pool.ts"
+import type { Sendable } from "./Sendable.ts"
 import type { Task } from "./Task.ts"
 
 /**
@@ -27,13 +28,29 @@ export interface TaskSchemas<P, PI, A, AI, E, EI> {
 }
 
 /**
+ * {@link TaskSchemas} whose encoded sides can be sent: what each encodes to, with `NotSendable` where the problem is.
+ *
+ * @since 0.1.0
+ * @category types
+ */
+export interface SendableSchemas<P, PI, A, AI, E, EI> {
+  readonly payload: Encoding<P, PI>
+  readonly success?: Encoding<A, AI> | undefined
+  readonly failure?: Encoding<E, EI> | undefined
+}
+
+/** Asks no more than that a schema is one if what it encodes to can be sent: what remains would be hard to read. */
+type Encoding<A, I> = [I] extends [Sendable<I>] ? Schema.Schema<A, I> : Schema.Schema<A, Sendable<I>>
+
+/**
  * An Effect task whose payload and outcome go through schemas: what cannot be sent as it is, like classes, branded
  * types, an `Option` or a `DateTime`, arrives as what it was, and both sides check it. The payload is encoded by the
  * caller and decoded on the machine, the outcome the other way round, failures in any place of a cause too.
  *
- * A payload that the schema refuses, or an outcome that it refuses when it arrives, fails the call with `NotSerializable`,
- * which says where and why; a payload or an outcome that it refuses on the machine is a defect of the task. The schemas
- * of the caller must not be asynchronous. Otherwise as `Task.effect`.
+ * What the schemas encode to must be what can be sent; the types refuse schemas like `Schema.OptionFromSelf`, whose encoded
+ * side is an instance too. A payload that the schema refuses, or a payload or an outcome that it refuses when it arrives,
+ * fails the call with `NotSerializable`, which says where and why; an outcome that it refuses on the machine is a defect
+ * of the task. The schemas of the caller must not be asynchronous. Otherwise as `Task.effect`.
  *
  * @example
  * import { Effect, Option, Schema } from "effect"
@@ -55,7 +72,7 @@ export interface TaskSchemas<P, PI, A, AI, E, EI> {
 export const schemaTask = <P, PI, A = void, AI = void, E = never, EI = never>(
   meta: ImportMeta,
   name: string,
-  schemas: TaskSchemas<P, PI, A, AI, E, EI>,
+  schemas: TaskSchemas<P, PI, A, AI, E, EI> & NoInfer<SendableSchemas<P, PI, A, AI, E, EI>>,
   fn: (payload: P) => Effect.Effect<NoInfer<A>, NoInfer<E>, Pool>,
 ): Task<[payload: P], A, E> => {
   const payload = schemas.payload as Schema.Schema<unknown, unknown>
@@ -65,10 +82,14 @@ export const schemaTask = <P, PI, A = void, AI = void, E = never, EI = never>(
   const encodeSuccess = Schema.encode(success)
   const encodeFailure = Schema.encodeSync(failure)
   const served = (encoded: unknown) =>
-    Effect.orDie(decode(encoded)).pipe(
-      Effect.flatMap((value) => Effect.mapErrorCause(fn(value as P), Cause.map(encodeFailure))),
-      Effect.flatMap((value) => Effect.orDie(encodeSuccess(value))),
-    )
+    Effect.matchEffect(decode(encoded), {
+      // The caller's side had encoded it: what the schema needs was lost on the way.
+      onFailure: (error) => Effect.fail(refused(name, "args[0]", error)),
+      onSuccess: (value) =>
+        Effect.mapErrorCause(fn(value as P), Cause.map(encodeFailure)).pipe(
+          Effect.flatMap((value) => Effect.orDie(encodeSuccess(value))),
+        ),
+    })
   return toTask(
     defineTask(meta, name, served as never, { effect: true, codec: makeCodec(name, payload, success, failure) }),
   )

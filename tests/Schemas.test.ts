@@ -1,12 +1,66 @@
 import { describe, expect, layer } from "@effect/vitest"
-import { Cause, DateTime, Effect, Exit, Option } from "effect"
+import { Cause, DateTime, Effect, Exit, Option, Schema } from "effect"
 import { expectTypeOf } from "vitest"
 import { Pool, type TaskError } from "../mod.ts"
-import { Banned, greet, lies, nothing, older, User, UserId } from "./fixtures/schemas/tasks.ts"
+import { schemaTask } from "../src/Schemas.ts"
+import {
+  Banned,
+  failsWithOption,
+  givesOption,
+  greet,
+  lies,
+  nothing,
+  older,
+  takesOption,
+  User,
+  UserId,
+} from "./fixtures/schemas/tasks.ts"
 
 const since = DateTime.unsafeMake("2024-02-29T12:00:00Z")
 const user = (name: string, nick: Option.Option<string> = Option.none()) =>
   new User({ id: UserId.make(7), name, nick, since })
+
+class Shape {
+  area(): number {
+    return 1
+  }
+}
+interface Tree {
+  readonly value: Option.Option<number>
+  readonly children: ReadonlyArray<Tree>
+}
+interface TreeEncoded {
+  readonly value: Schema.OptionEncoded<number>
+  readonly children: ReadonlyArray<TreeEncoded>
+}
+
+// Nothing of this runs: the compiler is the test.
+export const typed = (meta: ImportMeta) => {
+  const { DurationFromSelf, Number, OptionFromSelf, Struct, instanceOf } = Schema
+  // @ts-expect-error -- an Option's encoded side is an Option
+  schemaTask(meta, "a payload", { payload: OptionFromSelf(Number) }, () => Effect.void)
+  // @ts-expect-error -- methods would be lost, at any depth
+  schemaTask(meta, "a success", { payload: Number, success: Struct({ of: instanceOf(Shape) }) }, () => Effect.die(1))
+  // @ts-expect-error -- likewise
+  schemaTask(meta, "a failure", { payload: Number, failure: DurationFromSelf }, () => Effect.void)
+  const Tree: Schema.Schema<Tree, TreeEncoded> = Struct({
+    value: Schema.Option(Number),
+    children: Schema.Array(Schema.suspend((): Schema.Schema<Tree, TreeEncoded> => Tree)),
+  })
+  const { Any, Cause, Chunk, Defect, Exit, HashMap, String, Uint8ArrayFromSelf, Union } = Schema
+  const exit = Exit({ success: Number, failure: String, defect: Defect })
+  schemaTask(meta, "a tree", { payload: Tree, success: Uint8ArrayFromSelf }, () => Effect.die(1))
+  schemaTask(meta, "anything", { payload: Any, failure: Union(Defect, String) }, (x) => Effect.fail(x))
+  schemaTask(
+    meta,
+    "Effect's own",
+    {
+      payload: Struct({ cause: Cause({ error: String, defect: Defect }), exit }),
+      success: Chunk(HashMap({ key: String, value: Number })),
+    },
+    () => Effect.die(1),
+  )
+}
 
 describe("schemaTask", () => {
   layer(Pool.layer({ procs: 2 }), { excludeTestServices: true, timeout: 30_000 })((it) => {
@@ -46,6 +100,20 @@ describe("schemaTask", () => {
         expect(results.map(({ _tag }) => _tag)).toEqual(["Right", "Left", "Right"])
         const error = yield* Effect.flip(greet(bad))
         expect(error).toMatchObject({ _tag: "NotSerializable", task: "greet", path: "args[0]" })
+      }))
+
+    it.effect("fails with NotSerializable where something that its schema needs was lost on the way", () =>
+      Effect.gen(function* () {
+        const places = yield* Effect.all([
+          Effect.flip(takesOption(Option.some(1))),
+          Effect.flip(givesOption(1)),
+          Effect.flip(failsWithOption(1)),
+        ])
+        expect(places).toMatchObject([
+          { _tag: "NotSerializable", task: "takesOption", path: "args[0]" },
+          { _tag: "NotSerializable", task: "givesOption", path: "result" },
+          { _tag: "NotSerializable", task: "failsWithOption", path: "failure" },
+        ])
       }))
 
     it.effect("makes an outcome that does not fit a defect of the task", () =>

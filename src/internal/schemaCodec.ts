@@ -13,17 +13,23 @@ export interface Codec {
 
 type AnySchema = Schema.Schema<unknown, unknown>
 
+/** The error for what a schema refuses. */
+export const refused = (task: string, path: string, { message }: Error): NotSerializable =>
+  new NotSerializable({ task, path, reason: `the schema refuses it: ${message}` })
+
 /** The caller's side of a task with schemas. */
 export const makeCodec = (task: string, payload: AnySchema, success: AnySchema, failure: AnySchema): Codec => {
   const guard = (path: string, run: (value: unknown) => unknown) => (value: unknown): unknown => {
     try {
       return run(value)
     } catch (error) {
-      throw new NotSerializable({ task, path, reason: `the schema refuses it: ${(error as Error).message}` })
+      throw refused(task, path, error as Error)
     }
   }
   const encodePayload = guard("args[0]", Schema.encodeSync(payload))
-  const decodeError = guard("failure", Schema.decodeUnknownSync(failure))
+  const decodeOwn = guard("failure", Schema.decodeUnknownSync(failure))
+  // The machine's side refuses a payload with an error that is none of the schema's.
+  const decodeError = (error: unknown) => error instanceof NotSerializable ? error : decodeOwn(error)
   return {
     encode: ([value]) => [encodePayload(value)],
     decodeSuccess: guard("result", Schema.decodeUnknownSync(success)),
