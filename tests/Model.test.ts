@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs"
-import { join } from "node:path"
+import { join, resolve } from "node:path"
 import { describe, expect, it } from "vitest"
 import { explore } from "./model/explore.ts"
 import { justified } from "./model/justified.ts"
@@ -69,8 +69,10 @@ describe("The checker", () => {
   it("has mutations that all fit the code as it is", () => {
     for (const { name, patches } of mutations) {
       for (const { file } of patches) {
-        const dir = existsSync(join(schedulerDir, file)) ? schedulerDir : join(here, "actors")
-        const source = readFileSync(join(dir, file), "utf8")
+        const paths = [schedulerDir, resolve(schedulerDir, "../job"), resolve(here, "actors")].map((dir) =>
+          join(dir, file)
+        )
+        const source = readFileSync(paths.find((path) => existsSync(path))!, "utf8")
         expect(() => patched(file, source, patches), name).not.toThrow()
       }
     }

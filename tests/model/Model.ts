@@ -161,6 +161,12 @@ class SimMachine {
   set seenEpoch(value: number) {
     this.#world.poke(this.#base + 5, value)
   }
+  get vain(): number {
+    return this.#world.mem[this.#base + 6]
+  }
+  set vain(value: number) {
+    this.#world.poke(this.#base + 6, value)
+  }
 }
 
 /** Constants of every model: small rings, short spins, little memory. */
@@ -174,6 +180,7 @@ const SMALL = {
   "mail.TRIES": 2,
   "lock.TRIES": 1,
   "lock.HOST_TRIES": 2,
+  "progressSlots.READ_TRIES": 2,
   "runq.NEXT_PATIENCE": 1,
   "find.STEAL_ROUNDS": 2,
   // Never, unless a model is about it.
@@ -199,20 +206,23 @@ export function begin(
 ): { readonly setup: Setup; readonly actors: ReadonlyArray<Actor> } {
   const N = program.native
   const { layout } = N
+  const capacity = model.capacity ?? 6
+  const extra = GHOST_WORDS + N.progressSlots.progressBytes(capacity) / 4
   const raw = layout.create({
     procs: model.procs,
     machines: model.procs,
-    capacity: model.capacity ?? 6,
+    capacity,
     arena: model.arena ?? 0,
     global: model.global ?? false,
     bounded: model.bounded ?? false,
     spins: model.spins ?? 0,
     startIndex: model.startIndex ?? 0,
-  }, (bytes: number) => new ArrayBuffer(bytes + GHOST_WORDS * 4))
+  }, (bytes: number) => new ArrayBuffer(bytes + extra * 4))
   N.arena.formatArena(raw)
   const { mem } = raw
   const ghosts = mem.length - GHOST_WORDS
-  const s = constant(Object.freeze({ ...raw, ghosts }))
+  const slots = constant({ at: mem.length - extra })
+  const s = constant(Object.freeze({ ...raw, ghosts, progress: constant({ words: slots, doubles: slots }) }))
   const counters = Array.from({ length: model.procs }, (_, p) => layout.pw(p) + layout.P_COUNTERS)
   const world = new World(program, mem, {
     ghosts,

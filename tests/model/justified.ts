@@ -37,6 +37,7 @@ export const justified: ReadonlySet<string> = new Set([
   "G#.STATUS: compareExchange in status.askForWake · read in status.claim",
   "G#.STATUS: compareExchange in status.askForWake · read in status.finish",
   "G#.STATUS: compareExchange in status.cancelQueued · read in status.claim",
+  "G#.STATUS: compareExchange in status.cancelQueued · read in status.isLive",
   "G#.STATUS: compareExchange in status.claim · read in status.claim",
   "G#.STATUS: compareExchange in status.finish · read in status.claim",
   "G#.STATUS: compareExchange in status.move · read in status.claim",
@@ -54,6 +55,9 @@ export const justified: ReadonlySet<string> = new Set([
   "G#.STATUS: load in status.statusOf · write in status.retire",
   "G#.STATUS: read in status.claim · write in status.retire",
   "G#.STATUS: read in status.isLive · write in status.retire",
+  // a pair that is being written is dropped
+  "slot#.DONE: read in progressSlots.readSlot · write in progressSlots.report",
+  "slot#.TOTAL: read in progressSlots.readSlot · write in progressSlots.report",
   // heads and `next` read before a CAS by the P's own machine
   "HOST_INBOX: compareExchange in inbox.pushStack · read in inbox.pushStack",
   "HOST_INBOX: exchange in inbox.takeStack · read in inbox.pushStack",

@@ -9,8 +9,8 @@
  * Understood is the JavaScript that the scheduler is written in. Anything else throws, rather than being run wrongly.
  */
 import type { Node } from "./modules.ts"
-import { atomicOp, memoryAddress, Op } from "./ops.ts"
-import { Block, type Local, print, Scope, type Target } from "./lowered.ts"
+import { atomicOp, atomicOperands, memoryAddress, Op } from "./ops.ts"
+import { Block, type Local, print, Scope, type Target, withPlainParameters } from "./lowered.ts"
 
 /** What a function needs to know about the others. */
 export interface Names {
@@ -20,12 +20,11 @@ export interface Names {
   readonly outer: (name: string) => string
 }
 
-const FIRST_SLOT = 2
-
 /** Lowers one function. */
 export class Lowering {
   readonly blocks: Array<Block> = []
-  slots = FIRST_SLOT
+  /** The first two of a frame are its function and its position. */
+  slots = 2
   #names: Names
   #scope = new Scope(undefined)
   #block: Block
@@ -35,9 +34,9 @@ export class Lowering {
   constructor(fn: Node, names: Names) {
     this.#names = names
     this.#block = this.#newBlock()
-    for (const param of fn.params) this.#declare(param)
-    if (fn.body.type === "BlockStatement") this.#statement(fn.body)
-    else this.#return(this.#value(fn.body))
+    const { body, params } = withPlainParameters(fn)
+    for (const param of params) this.#declare(param)
+    this.#statement(body)
     this.#return("undefined")
   }
 
@@ -252,7 +251,7 @@ export class Lowering {
     }
     if (!this.#hasSteps(node)) return this.#print(node)
     const op = atomicOp(node)
-    if (op !== undefined) return this.#access(op, this.#values(node.arguments.slice(1)))
+    if (op !== undefined) return this.#access(op, this.#values(atomicOperands(node)))
     const address = memoryAddress(node)
     if (address !== undefined) return this.#access(Op.read, [this.#value(address)])
     const fn = this.#called(node)

@@ -31,6 +31,23 @@ export class Scope {
   }
 }
 
+/** A function with a block for its body, which also declares what its parameters are taken apart into. */
+export const withPlainParameters = (fn: Node): { readonly params: ReadonlyArray<Node>; readonly body: Node } => {
+  const taken: Array<Node> = []
+  const params = fn.params.map((param: Node, i: number) => {
+    if (param.type !== "ObjectPattern") return param
+    const whole = { type: "Identifier", name: `of ${i}` }
+    for (const { key, value } of param.properties) {
+      const init = { type: "MemberExpression", computed: false, object: whole, property: key }
+      taken.push({ type: "VariableDeclaration", declarations: [{ id: value, init }] })
+    }
+    return whole
+  })
+  const { body } = fn
+  const rest = body.type === "BlockStatement" ? body.body : [{ type: "ReturnStatement", argument: body }]
+  return { params, body: { type: "BlockStatement", body: [...taken, ...rest] } }
+}
+
 /** How a block ends. */
 type End =
   | { readonly kind: "goto"; readonly to: number }

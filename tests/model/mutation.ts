@@ -22,10 +22,13 @@ const LIKELY: Readonly<Record<string, RegExp>> = {
   "arena.ts": /arena|arguments/,
   "sweep.ts": /death/,
   "mail.ts": /^mail/,
+  "progressSlots.ts": /^progress/,
   // of the actors
-  "suspended.ts": /^mail|call/,
-  "machines.ts": /^mail|call/,
+  "suspended.ts": /^mail|call|cancelled/,
+  "machines.ts": /^mail|call|cancelled/,
   "host.ts": /death/,
+  "progress.ts": /^progress/,
+  "reporters.ts": /^progress/,
 }
 
 /** Makes one. */

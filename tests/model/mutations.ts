@@ -2,6 +2,7 @@
 import { type Mutation, mutation } from "./mutation.ts"
 import { mailMutations } from "./mutationsOfMail.ts"
 import { memoryMutations } from "./mutationsOfMemory.ts"
+import { progressMutations } from "./mutationsOfProgress.ts"
 
 const runq = [
   mutation("put publishes the tail before the slot", "runq.ts", [
@@ -292,4 +293,5 @@ export const mutations: ReadonlyArray<Mutation> = [
   ...inbox,
   ...memoryMutations,
   ...mailMutations,
+  ...progressMutations,
 ]

@@ -22,6 +22,23 @@ const mail = [
     "if (Atomics.compareExchange(s.mem, slot, 0, hint) === 0) {",
     "if (Atomics.exchange(s.mem, slot, hint) !== hint) {",
   ]),
+  mutation("post puts a hint into its slot with a load and a store", "mail.ts", [
+    "if (Atomics.compareExchange(s.mem, slot, 0, hint) === 0) {",
+    "if (Atomics.load(s.mem, slot) === 0 && Atomics.store(s.mem, slot, hint) !== 0) {",
+  ]),
+  mutation("post does not set the flag", "mail.ts", ["  Atomics.or(s.mem, at + M_MAIL, flag)\n", ""]),
+  mutation("post sets the flag with a load and a store", "mail.ts", [
+    "Atomics.or(s.mem, at + M_MAIL, flag)",
+    "Atomics.store(s.mem, at + M_MAIL, Atomics.load(s.mem, at + M_MAIL) | flag)",
+  ]),
+  mutation("post sets the flag only if there is none", "mail.ts", [
+    "Atomics.or(s.mem, at + M_MAIL, flag)",
+    "Atomics.compareExchange(s.mem, at + M_MAIL, 0, flag)",
+  ]),
+  mutation("post does not tell that it found no slot", "mail.ts", [
+    "  Atomics.or(s.mem, at + M_MAIL, flag)\n",
+    "  if (flag === SOME) Atomics.or(s.mem, at + M_MAIL, flag)\n",
+  ]),
   mutation("post takes a full box for any other", "mail.ts", ["let flag = LOOK_AT_ALL", "let flag = SOME"]),
   mutation("takeMail clears the flag after it looked", "mail.ts", [
     "const flag = Atomics.exchange(s.mem, at + M_MAIL, 0)",
@@ -29,6 +46,29 @@ const mail = [
   ], [
     "  return (flag & LOOK_AT_ALL)",
     "  Atomics.store(s.mem, at + M_MAIL, 0)\n  return (flag & LOOK_AT_ALL)",
+  ]),
+  mutation("takeMail takes the flag with a load and a store", "mail.ts", [
+    "const flag = Atomics.exchange(s.mem, at + M_MAIL, 0)\n",
+    "const flag = Atomics.load(s.mem, at + M_MAIL)\n  Atomics.store(s.mem, at + M_MAIL, 0)\n",
+  ]),
+  mutation("takeMail looks at the slots without the flag's being cleared before", "mail.ts", [
+    "  const flag = Atomics.exchange(s.mem, at + M_MAIL, 0)\n",
+    "",
+  ], [
+    "  return (flag & LOOK_AT_ALL)",
+    "  const flag = Atomics.exchange(s.mem, at + M_MAIL, 0)\n  return (flag & LOOK_AT_ALL)",
+  ]),
+  mutation("takeMail leaves the flag", "mail.ts", [
+    "const flag = Atomics.exchange(s.mem, at + M_MAIL, 0)",
+    "const flag = Atomics.load(s.mem, at + M_MAIL)",
+  ]),
+  mutation("takeMail leaves hints in their slots", "mail.ts", [
+    "hints[n++] = Atomics.exchange(s.mem, slot, 0)",
+    "hints[n++] = Atomics.load(s.mem, slot)",
+  ]),
+  mutation("takeMail takes hints of a box that was full for all there is", "mail.ts", [
+    "  for (let i = 0; i < MAIL_SLOTS; i++) {\n    const slot = at + M_BOX + i",
+    "  if ((flag & LOOK_AT_ALL) !== 0) return 0\n  for (let i = 0; i < MAIL_SLOTS; i++) {\n    const slot = at + M_BOX + i",
   ]),
   mutation("takeMail leaves out the last slot", "mail.ts", ["i < MAIL_SLOTS;", "i < MAIL_SLOTS - 1;"]),
   mutation("takeMail does not tell that the box was full", "mail.ts", ["(flag & LOOK_AT_ALL) !== 0 ? -1 : n", "n"]),
@@ -54,6 +94,14 @@ const machines = [
   mutation("a machine sleeps beside the end of a call on itself", "machines.ts", [
     "const busy = hasArrived(s, t)",
     "const busy = false",
+  ]),
+  mutation("a machine takes no note of ends on itself when it waits for none", "suspended.ts", [
+    "  if (hasArrived(s, t)) {\n",
+    "  if (!awaitsAny(s, t)) return\n  if (hasArrived(s, t)) {\n",
+  ]),
+  mutation("a task that looks whether it is wanted passes no cancellation on", "machines.ts", [
+    "      if (endCancelled(s, t)) continueCallers(s, t)\n",
+    "",
   ]),
   mutation("who cancels calls wakes nobody", "suspended.ts", [
     "      if (machine < s.machines) unpark(s, machine)\n",

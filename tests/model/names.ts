@@ -12,6 +12,8 @@ export function wordName({ N, ghosts, s }: Setup, at: number): string {
     const known = Object.entries(GHOSTS).find(([, first]) => first === offset)
     return known === undefined ? `model[${offset}]` : `model.${known[0]}`
   }
+  const { at: slots } = s.progress.words
+  if (at >= slots) return `slot${(at - slots) >> 3}.${SLOT_FIELDS[(at - slots) & 7]}`
   if (at >= s.arena) return `arena[${at - s.arena}]`
   if (at >= s.gs) return `G${Math.floor((at - s.gs) / 32)}.${field(layout, "G_", (at - s.gs) % 32, G_FIELDS)}`
   if (at >= s.marks && at < s.tasks) return `marks[${at - s.marks}]`
@@ -40,6 +42,7 @@ export function wordName({ N, ghosts, s }: Setup, at: number): string {
   return field(layout, "", at, HEADER)
 }
 
+const SLOT_FIELDS = ["LISTENED", "COUNT", "DONE", "", "TOTAL"]
 const P_FIELDS = ["P_M", "P_HEAD", "P_TAIL", "P_NEXT", "P_FREE"]
 const M_FIELDS = ["M_PARK", "M_LIFE", "M_MAIL", "M_DONE_TAIL", "M_DONE_SEEN", "M_DONE_HEAD"]
 const Q_FIELDS = ["Q_LOCK", "Q_HEAD", "Q_TAIL"]

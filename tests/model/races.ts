@@ -50,7 +50,7 @@ export class Races {
     const all = this.#clocks.reduce(join)
     this.#run.actors.forEach(({ run }, i) => {
       // The host starts the machine that takes its place after that.
-      if (/^(host\.|parts\.canceller|parts\.hostSection|machines\.runReplacement)/.test(run)) {
+      if (/^(host\.|parts\.canceller|parts\.hostSection|reporters\.listener|machines\.runReplacement)/.test(run)) {
         this.#clocks[i] = join(this.#clocks[i], all.map((x, j) => (this.#run.actors[j].machine === undefined ? 0 : x)))
       }
     })

@@ -2,12 +2,14 @@
  * Words that the actors and the judge share and the scheduler does not know: who ran, what was delivered. Accesses to
  * them are no steps.
  */
+import type { ProgressSlots } from "../../../src/internal/job/progressSlots.ts"
 import type { Machine, Sched } from "../../../src/internal/scheduler/index.ts"
 
 /** The memory of a simulated pool. */
 export interface Sim extends Sched {
   /** First ghost word. */
   readonly ghosts: number
+  readonly progress: ProgressSlots
 }
 
 /** A machine: what find.ts needs, and what else is in its heap. Lists are by G. */
@@ -15,6 +17,8 @@ export interface SimMachine extends Machine {
   /** How deep its joins are in helping. */
   helping: number
   seenEpoch: number
+  /** Rounds of its loop in which it did not sleep and waited for nothing. */
+  vain: number
   /** The hint of a G that is waited for, 0 if it is not. */
   readonly awaited: Array<number>
   /** The hint of an awaited G that has ended here. */
@@ -42,6 +46,8 @@ export const STARTED = 5
 export const CANCELLED = 6
 /** Outcomes of calls that Gs made, as far as they were taken. */
 export const COLLECTED = 7
+/** Machines that post nothing any more. */
+export const SILENT = 8
 /** How many Gs must have been started before the event loop of a machine goes on with what waits for it, by machine. */
 export const LONG = 24
 /** The shared buffers are known everywhere. */
@@ -61,6 +67,18 @@ export const ORPHANS = 192
 export const TAKEN = 224
 /** Blocks that the host could not free yet. */
 export const UNFREED = 32
+/** How often the host has queued something, for machines without a schedule loop. */
+export const QUEUED = 31
+
+// progress, by G
+/** One more than the count of writes that was seen last, 0 if nobody listens. */
+export const SEEN = 48
+/** How many lives of the record have begun. */
+export const LIVES = 80
+/** Twice the reports that were made in this life; odd while one is being made. */
+export const REPORTS = 90
+/** The report that was told last. */
+export const TOLD = 100
 
 /** Throws if a promise was broken. */
 export function promise(holds: boolean, what: string): void {

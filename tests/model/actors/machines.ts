@@ -6,6 +6,7 @@ import {
   allocate,
   append,
   askForWake,
+  CANCEL_EPOCH,
   claim,
   DONE,
   findRunnable,
@@ -39,8 +40,10 @@ import {
   wakep,
 } from "../../../src/internal/scheduler/index.ts"
 import { KNOWN, LONG, MODEL, promise, RAN, REPLACE, type Sim, type SimMachine, STARTED } from "./ghosts.ts"
+import { makeReports } from "./progress.ts"
 import {
   ASYNC,
+  awaitsAny,
   BUFFER,
   CALLER,
   collect,
@@ -54,10 +57,12 @@ import {
   hasArrived,
   isCancelled,
   LATE_FOREVER,
+  lookAtCalls,
   makeCalls,
   NEEDS_BUFFER,
   NEVER,
   ready,
+  REPORTER,
   suspend,
 } from "./suspended.ts"
 
@@ -80,7 +85,11 @@ export function runMachine(s: Sim, t: SimMachine): void {
     collect(s, t)
     endCancelled(s, t)
     continueCallers(s, t)
+    lookAtCalls(s, t)
     const busy = hasArrived(s, t)
+    // Notes of what a look at all has taken are gone with the next round.
+    t.vain = busy && !awaitsAny(s, t) ? t.vain + 1 : 0
+    promise(t.vain < 2, `machine ${t.m} is kept awake by a note of what it has taken`)
     const g = busy ? pollRunnable(s, t) : findRunnable(s, t)
     if (g === STOP) return
     if (g !== NOTHING) {
@@ -106,6 +115,7 @@ export function runReplacement(s: Sim, machines: ReadonlyArray<SimMachine>): voi
   t.roots = 0
   t.helping = 0
   t.seenEpoch = 0
+  t.vain = 0
   s.mem[s.ghosts + LONG + t.m] = 0
   for (let g = 1; g <= s.capacity; g++) {
     t.awaited[g] = 0
@@ -144,10 +154,9 @@ export function run(s: Sim, t: SimMachine, g: number): void {
     return suspend(s, t, g, EVENT)
   }
   if (task === FOREVER || task === LATE_FOREVER) return suspend(s, t, g, NEVER)
-  if (task >= CALLER) return makeCalls(s, t, g, task)
+  if (task >= CALLER && task < REPORTER) return makeCalls(s, t, g, task)
   if (task === ENDLESS) {
-    // On its caller's own machine nobody could ask it to: there it ends by itself.
-    while (t.awaited[g] === 0 && !isCancelled(s, g)) Atomics.wait(s.mem, s.ghosts + MODEL, -1)
+    untilCancelled(s, t, g)
   } else if (task === NEEDS_PEER) {
     while (s.mem[s.ghosts + STARTED] < 2) Atomics.wait(s.mem, s.ghosts + STARTED, 1)
   } else if (task === NEEDS_HELP) {
@@ -156,10 +165,27 @@ export function run(s: Sim, t: SimMachine, g: number): void {
     // The judge finds it waiting here if nobody comes.
     while (s.mem[ran] === 0) Atomics.wait(s.mem, ran, 0)
     join(s, t, child, 0)
+  } else if (task >= REPORTER) {
+    makeReports(s, g, task - REPORTER)
   } else if (task !== NEEDS_BUFFER) {
     runChildren(s, t, g, task)
   }
   end(s, t, g)
+}
+
+/** waiting.ts, `checkpoint` and `passOn`, again and again. */
+function untilCancelled(s: Sim, t: SimMachine, g: number): void {
+  let clean = -1
+  for (;;) {
+    const epoch = Atomics.load(s.mem, CANCEL_EPOCH)
+    if (epoch !== clean) {
+      if (isCancelled(s, g)) return
+      clean = epoch
+      if (endCancelled(s, t)) continueCallers(s, t)
+      if (isCancelled(s, g)) return
+    }
+    Atomics.wait(s.mem, s.ghosts + MODEL, -1)
+  }
 }
 
 function runChildren(s: Sim, t: SimMachine, g: number, task: number): void {

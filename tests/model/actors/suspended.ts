@@ -49,6 +49,7 @@ import {
   wakep,
 } from "../../../src/internal/scheduler/index.ts"
 import { COLLECTED, KNOWN, LONG, ORPHANS, promise, RAN, type Sim, type SimMachine, STARTED } from "./ghosts.ts"
+import { beginLife, endLife, lookAt } from "./progress.ts"
 
 // ---- what a suspended G waits for -------------------------------------------------------------------------------
 
@@ -75,7 +76,9 @@ export const FOREVER = 1002
 export const NEEDS_BUFFER = 1003
 /** As {@link NEEDS_BUFFER}, and then as {@link FOREVER}. */
 export const LATE_FOREVER = 1004
-const CALLED = [0, ENDLESS, FOREVER, ASYNC, NEEDS_BUFFER, CALLER + 1, CALLER + 201]
+/** A task that reports how far it is, as often as the last digit says. Its caller listens. */
+export const REPORTER = 5000
+const CALLED = [0, ENDLESS, FOREVER, ASYNC, NEEDS_BUFFER, CALLER + 1, CALLER + 201, REPORTER + 2]
 
 // ---- MachineRuntime.ts ------------------------------------------------------------------------------------------
 
@@ -139,19 +142,22 @@ function anySuspended(s: Sim, t: SimMachine): boolean {
 }
 
 /** Suspensions.endCancelled. */
-export function endCancelled(s: Sim, t: SimMachine): void {
-  if (!anySuspended(s, t)) return
+export function endCancelled(s: Sim, t: SimMachine): boolean {
+  if (!anySuspended(s, t)) return false
   const epoch = Atomics.load(s.mem, CANCEL_EPOCH)
-  if (epoch === t.seenEpoch) return
+  if (epoch === t.seenEpoch) return false
   t.seenEpoch = epoch
+  let some = false
   for (let g = 1; g <= s.capacity; g++) {
     const stopping = t.suspended[g] === 0 || t.suspended[g] === STOPPED
     if (!stopping && isCancelled(s, g)) {
       t.suspended[g] = STOPPED
       cancelCalls(s, t, g)
       if (!hasCalls(s, t, g)) goOn(s, t, g)
+      some = true
     }
   }
+  return some
 }
 
 /** Suspensions.#resume, and the end that follows. */
@@ -220,6 +226,7 @@ export function call(s: Sim, t: SimMachine, caller: number, task: number): void 
   s.mem[G + G_PARENT] = caller
   s.mem[G + G_WAITER] = t.m + 1
   s.mem[s.ghosts + RAN + g] = 0
+  beginLife(s, g, task >= REPORTER)
   const hint = makeRunnable(s, g)
   promise(t.awaited[g] === 0, `the record of G${g} was given out while its end is waited for`)
   t.awaited[g] = hint
@@ -254,12 +261,15 @@ export function hasArrived(s: Sim, t: SimMachine): boolean {
 
 /** Nested.collect. */
 export function collect(s: Sim, t: SimMachine): void {
-  if (!awaitsAny(s, t)) return
-  for (let g = 1; g <= s.capacity; g++) {
-    const hint = t.arrived[g]
-    t.arrived[g] = 0
-    if (hint !== 0) arrive(s, t, hint)
+  if (hasArrived(s, t)) {
+    const arrived: Array<number> = []
+    for (let g = 1; g <= s.capacity; g++) {
+      if (t.arrived[g] !== 0) arrived.push(t.arrived[g])
+      t.arrived[g] = 0
+    }
+    for (const hint of arrived) arrive(s, t, hint)
   }
+  if (!awaitsAny(s, t)) return
   const hints = new Int32Array(MAIL_SLOTS)
   const n = takeMail(s, t.m, hints)
   if (n < 0) {
@@ -282,8 +292,16 @@ function arrive(s: Sim, t: SimMachine, hint: number): void {
   if (t.suspended[caller] === STOPPED && !hasCalls(s, t, caller)) goOn(s, t, caller)
 }
 
+/** The timer of ProgressWatch.ts, which here comes in every round of the loop. */
+export function lookAtCalls(s: Sim, t: SimMachine): void {
+  for (let g = 1; g <= s.capacity; g++) {
+    if (t.awaited[g] !== 0) lookAt(s, g)
+  }
+}
+
 /** Nested.#free. */
 function forget(s: Sim, t: SimMachine, g: number): void {
+  endLife(s, g)
   t.awaited[g] = 0
   release(s, listOf(t.p), homeOf(t.p), g, t.m)
 }

@@ -1,5 +1,5 @@
 /** Models of calls that suspended Gs make, and of the mail that tells of their ends. */
-import { COLLECTED } from "../actors/ghosts.ts"
+import { COLLECTED, STARTED } from "../actors/ghosts.ts"
 import { NOBODY } from "../actors/callers.ts"
 import { CALLER, FOREVER, LATE_FOREVER, NEEDS_BUFFER } from "../actors/suspended.ts"
 import { first, locksFree, nobodyStuck, nothingLeft, recordsAddUp } from "../check.ts"
@@ -37,11 +37,21 @@ const allCollected = (calls: number) => (setup: Setup): string | undefined =>
     () => recordsAddUp(setup),
   )
 
-/** Fills the box of machine 0 with hints of former lives, as finishers leave them that died before they set the flag. */
-const fillBox = ({ N, s }: Setup): void => {
-  const box = N.layout.mw(s, 0) + N.layout.M_BOX
+/** Fills a box with hints of former lives, as finishers leave them that died before they set the flag. */
+const fillBox = ({ N, s }: Setup, m: number): void => {
+  const box = N.layout.mw(s, m) + N.layout.M_BOX
   for (let i = 0; i < N.layout.MAIL_SLOTS; i++) s.mem[box + i] = N.status.hintOf(3 + i, 1000)
 }
+
+/** With full boxes. The host cancels when so many Gs have been started. */
+const inFullBoxes = (started: number, model: Model): Model => ({
+  ...model,
+  actors: (setup) => {
+    for (let m = 0; m < model.procs; m++) fillBox(setup, m)
+    setup.s.mem[setup.ghosts + STARTED] = 2 - started
+    return model.actors(setup)
+  },
+})
 
 const mail: ReadonlyArray<Model> = [
   ...withHost({
@@ -67,7 +77,7 @@ const mail: ReadonlyArray<Model> = [
     preemptions: 3,
     fast: true,
     machines: (setup) => {
-      fillBox(setup)
+      fillBox(setup, 0)
       const [one, two] = callsOf0(setup, 2)
       return [
         part(setup, 0, "callers.caller", [one, two], 0),
@@ -84,7 +94,7 @@ const mail: ReadonlyArray<Model> = [
     preemptions: 3,
     fast: true,
     machines: (setup) => {
-      fillBox(setup)
+      fillBox(setup, 0)
       const [one, two] = callsOf0(setup, 2)
       return [
         part(setup, 0, "callers.caller", [one, two], 1),
@@ -228,6 +238,18 @@ export const callModels: ReadonlyArray<Model> = [
     preemptions: 2,
     fast: true,
   }),
+  inFullBoxes(
+    5,
+    pool({
+      name: "cancelled calls of calls, in full boxes",
+      shows: "a machine that looked at all its calls does not stay awake for what it has taken by that",
+      procs: 2,
+      host: "cancelStarted",
+      tasks: [STUCK_CALLERS + 2],
+      asleep: true,
+      preemptions: 2,
+    }),
+  ),
   pool({
     name: "a cancelled suspended call of the host",
     shows: "a G that is cancelled as it suspends is ended",

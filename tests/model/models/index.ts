@@ -2,7 +2,14 @@ import type { Model } from "../Model.ts"
 import { callModels } from "./calls.ts"
 import { partModels } from "./parts.ts"
 import { poolModels } from "./pool.ts"
+import { progressModels } from "./progress.ts"
 import { queueModels } from "./queues.ts"
 
 /** All models. */
-export const models: ReadonlyArray<Model> = [...queueModels, ...partModels, ...poolModels, ...callModels]
+export const models: ReadonlyArray<Model> = [
+  ...queueModels,
+  ...partModels,
+  ...poolModels,
+  ...callModels,
+  ...progressModels,
+]
