@@ -109,23 +109,7 @@ export function takeBatch(s: Sched, q: number, p: number, me: number): number {
   }
   Atomics.store(s.mem, q + Q_HEAD, head + n)
   unlock(s, q + Q_LOCK)
-  if (n > 1) Atomics.store(s.mem, P + P_TAIL, dropStale(s, P, tail, (tail + n - 1) | 0))
+  if (n > 1) Atomics.store(s.mem, P + P_TAIL, tail + n - 1)
   if (n > 0) s.mem[P + P_COUNTERS + C_GLOBAL_TAKES]++
   return first
-}
-
-/**
- * Drops stale hints from slots of a ring that its owner has not published yet; returns where those that are left end.
- * It is worth it for the look at each record alone: a processor fetches lines that are read one after the other at the
- * same time, while the CAS of a claim would wait alone for each line to come from another core.
- */
-function dropStale(s: Sched, P: number, from: number, to: number): number {
-  let end = from
-  for (let i = from; i !== to; i = (i + 1) | 0) {
-    const hint = s.mem[P + P_RING + (i & RING_MASK)]
-    if (!isLive(s, hint)) continue
-    s.mem[P + P_RING + (end & RING_MASK)] = hint
-    end = (end + 1) | 0
-  }
-  return end
 }
