@@ -196,20 +196,24 @@ const MissingGuardBase: TaggedBase<"MissingGuard"> = Data.TaggedError("MissingGu
 
 /**
  * A pool was opened by a module while a machine imported it. Machines import the modules that hold their tasks,
- * the entry script too when tasks live there, so opening a pool at top level would start pools without end.
+ * the entry script too when tasks live there, so opening a pool at top level would start pools without end. If the
+ * module does not load because of that, the call whose task it holds fails with this error too, and `task` is its task.
  *
  * @since 0.1.0
  * @category errors
  */
-export class MissingGuard extends MissingGuardBase<{ readonly module: string }> {
+export class MissingGuard extends MissingGuardBase<{ readonly module: string; readonly task?: string | undefined }> {
   override get message(): string {
-    return `a pool was opened while a machine imported ${this.module}: machines import the modules that hold tasks, so ` +
-      `guard the program's start with: if (isMain(import.meta)) { ... }`
+    const whose = this.task === undefined ? "" : `task "${this.task}" was not found: `
+    return `${whose}a pool was opened while a machine imported ${this.module}: machines import the modules that hold ` +
+      `tasks, so guard the program's start with: if (isMain(import.meta)) { ... }`
   }
 }
 
 /**
- * What a call can fail with.
+ * What a call can fail with. What a task's call has failed with, and the task has let pass, is what the task fails with
+ * too, and says by `task` whose it is; a `TaskFailed` tells the way instead, and so does what befell a pool of the task's
+ * own.
  *
  * @since 0.1.0
  * @category errors
@@ -222,6 +226,7 @@ export type TaskError =
   | PayloadTooLarge
   | TaskNotFound
   | Deadlock
+  | MissingGuard
 
 /**
  * What opening a pool can fail with.

@@ -1,7 +1,7 @@
 import { describe, expect, layer } from "@effect/vitest"
 import { Cause, Effect, Either, Exit, Fiber } from "effect"
 import { expectTypeOf } from "vitest"
-import { type Deadlock, type NotSerializable, Pool, type TaskError, TaskFailed } from "../mod.ts"
+import { type NotSerializable, Pool, type TaskError, TaskFailed } from "../mod.ts"
 import {
   busy,
   forever,
@@ -87,8 +87,8 @@ describe("Task.effect", () => {
 
     it.effect("cannot be joined by a sync task", () =>
       Effect.gen(function* () {
-        const error = (yield* Effect.flip(joinsEffect())) as TaskFailed
-        expect((error.error as Deadlock)._tag).toBe("Deadlock")
+        const error = yield* Effect.flip(joinsEffect())
+        expect(error).toMatchObject({ _tag: "Deadlock", task: "nap" })
       }))
 
     it.effect("interrupts the fiber on the machine and waits for its finalizers", () =>

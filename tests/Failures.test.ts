@@ -13,8 +13,10 @@ import {
 } from "../src/index.ts"
 import { hidden } from "./fixtures/cases/conditional.ts"
 import * as errors from "./fixtures/cases/errors.ts"
+import { triple } from "./fixtures/cases/awaitsUnguarded.ts"
 import { unreachable as loadsForEver } from "./fixtures/cases/loadsForEver.ts"
 import { unreachable as neverLoads } from "./fixtures/cases/neverLoads.ts"
+import { fourfold } from "./fixtures/cases/promisesUnguarded.ts"
 import { unreachable as throwsAtLoad } from "./fixtures/cases/throwsAtLoad.ts"
 import { double } from "./fixtures/cases/unguarded.ts"
 import * as waiting from "./fixtures/cases/waiting.ts"
@@ -250,6 +252,16 @@ layer(Pool.layer({ procs: 2, arena: 1 << 18, loadTimeout: 1000 }), { excludeTest
         }
       }))
 
+    it.effect("fails its caller with the same error, which names it, if that lets it pass", () =>
+      Effect.gen(function* () {
+        const path = 'result.deep.get("key")'
+        for (const call of [errors.joinsReturning("symbol"), errors.forgetsReturning("symbol")]) {
+          expect(yield* failure(call)).toMatchObject({ _tag: "NotSerializable", task: "returns", path })
+        }
+        const awaited = yield* failure(waiting.awaitsReturning("symbol"))
+        expect(awaited).toMatchObject({ _tag: "NotSerializable", task: "returnsLater", path })
+      }))
+
     it.effect("gives up on a module that never finishes loading", () =>
       Effect.gen(function* () {
         const error = yield* failure(neverLoads())
@@ -269,10 +281,13 @@ layer(Pool.layer({ procs: 2, arena: 1 << 18, loadTimeout: 1000 }), { excludeTest
 
     it.effect("is a deadlock if a sync task waits for an async one", () =>
       Effect.gen(function* () {
-        const error = yield* thrown(errors.joinsPromise())
-        expect(error).toBeInstanceOf(Deadlock)
-        expect((error as Deadlock).task).toBe("promising")
-        expect((error as Deadlock).message).toContain("can never go on")
+        for (const call of [errors.joinsPromise(), errors.joinsJoin(), errors.forgetsPromise()]) {
+          const error = yield* failure(call)
+          expect(error).toBeInstanceOf(Deadlock)
+          expect((error as Deadlock).task).toBe("promising")
+          expect((error as Deadlock).message).toContain("can never go on")
+          expect((error as Deadlock).message).toContain("before it ends itself")
+        }
       }))
 
     it.effect("leaves nothing behind", () =>
@@ -325,6 +340,18 @@ const leaving = (count: number, run: (pool: PoolService) => Effect.Effect<unknow
     while (lines.length < count) yield* Effect.sleep(5)
     return lines.join("\n")
   }).pipe(Effect.scoped, Effect.provide(noting))
+
+describe("Calls of a module that opens a pool without a guard", () => {
+  it.live("fail with MissingGuard", () =>
+    Effect.gen(function* () {
+      for (const call of [triple(1), fourfold(1)]) {
+        const error = yield* failure(call)
+        expect(error).toMatchObject({ _tag: "MissingGuard", task: call.task })
+        expect(error.message).toContain("if (isMain(import.meta))")
+        expect(error.message).toContain("Unguarded")
+      }
+    }).pipe(Effect.provide(Pool.layer({ procs: 1 }))))
+})
 
 describe("Errors outside any call", () => {
   it.live("are logged with text and stack, and as a cause", () =>

@@ -36,6 +36,8 @@ export const DEADLOCK = 5
 export const EXITED = 6
 /** `[a packed cause]`: an Effect failed. */
 export const FAILED_EFFECT = 8
+/** `[module]`: a pool was opened while the module was imported. */
+export const UNGUARDED = 9
 /** It stopped because its caller did not want it any more. */
 export const INTERRUPTED = 7
 

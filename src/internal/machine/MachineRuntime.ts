@@ -334,10 +334,11 @@ export class MachineRuntime {
 /** A word that nobody notifies. */
 const never = new Int32Array(new SharedArrayBuffer(4))
 
-/** Why a sync task cannot wait for an async one. */
+/** Why a task that was spawned cannot be async. */
 export const asyncChild = [
-  "its caller, a sync task, waits for it in join()",
-  "it returned a promise, which needs the event loop that a sync task does not give back: make the caller async",
+  "its caller, which spawned it, waits for it in sync code: in join(), or before it ends itself",
+  "it returned a promise or an Effect, which needs the event loop that sync code does not give back: await " +
+  "Task.run(call) in an async caller instead of Task.spawn(call)",
 ]
 
 export const isThenable = (value: unknown): value is PromiseLike<unknown> => {

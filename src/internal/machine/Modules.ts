@@ -3,6 +3,9 @@
  * time is looked up among the tasks that this thread's modules have defined; if it is not there, its module is
  * imported.
  */
+import * as Cause from "effect/Cause"
+import { MissingGuard } from "../../Errors.ts"
+import { strayCause } from "../codec/stray.ts"
 import { compileSource } from "../inline/compile.ts"
 import { learn, lookUp, type TaskDef, type TaskKey, unpackKey } from "../registry.ts"
 import { type Sched, taskBytes } from "../scheduler/index.ts"
@@ -12,9 +15,12 @@ import { describe } from "../codec/unsendable.ts"
 export class NotFound {
   readonly module: string
   readonly reason: string
-  constructor(module: string, reason: string) {
+  /** Whether the module opened a pool where it must not. */
+  readonly unguarded: boolean
+  constructor(module: string, reason: string, unguarded = false) {
     this.module = module
     this.reason = reason
+    this.unguarded = unguarded
   }
 }
 
@@ -29,6 +35,14 @@ const specifierOf = (module: string): string => {
   if (query < 0 || !module.startsWith("file:") || !("Bun" in globalThis)) return module
   return process.getBuiltinModule("node:url").fileURLToPath(module.slice(0, query)) + module.slice(query)
 }
+
+/**
+ * Whether the import of a module failed because it opens a pool, also if an Effect failed with that. Deno puts another
+ * error, with the same text, in the place of one that a module was rejected with and that has no stack of its own.
+ */
+const isUnguarded = (error: unknown, module: string): boolean =>
+  Cause.squash(strayCause(error)) instanceof MissingGuard ||
+  (error instanceof Error && error.message === new MissingGuard({ module }).message)
 
 /** The tasks that one machine has met. */
 export class Modules {
@@ -102,16 +116,16 @@ export class Modules {
   async #import(id: number): Promise<Loaded> {
     const { module, name, source } = unpackKey(this.#key(id))
     if (source !== "") return this.#recompile({ module, name, source })
-    const tooLate = `its module has not finished loading after ${this.#timeout} ms`
-    if (this.#late.has(module)) return new NotFound(module, tooLate)
+    const tooLate = new NotFound(module, `its module has not finished loading after ${this.#timeout} ms`)
+    if (this.#late.has(module)) return tooLate
     let timer: ReturnType<typeof setTimeout> | undefined
-    const late = new Promise<string>((resolve) => {
+    const late = new Promise<NotFound>((resolve) => {
       timer = setTimeout(() => resolve(tooLate), this.#timeout)
     })
     this.importing.add(module)
     const imported = import(specifierOf(module)).then(
       () => undefined,
-      (error) => `importing it failed: ${describe(error)}`,
+      (error) => new NotFound(module, `importing it failed: ${describe(error)}`, isUnguarded(error, module)),
     )
     imported.then((problem) => {
       this.importing.delete(module)
@@ -122,7 +136,7 @@ export class Modules {
     const problem = await Promise.race([imported, late])
     clearTimeout(timer)
     if (problem === tooLate) this.#late.add(module)
-    if (problem !== undefined) return new NotFound(module, problem)
+    if (problem !== undefined) return problem
     return this.known(id) ?? new NotFound(
       module,
       `the module defines no task of that name when a machine imports it; define "${name}" at its top level, ` +

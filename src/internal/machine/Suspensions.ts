@@ -5,7 +5,7 @@
 import type * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { Packed } from "../context/envelope.ts"
-import { INTERRUPTED, NOT_FOUND, setOutcome } from "../codec/payload.ts"
+import { INTERRUPTED, NOT_FOUND, setOutcome, UNGUARDED } from "../codec/payload.ts"
 import {
   append,
   CANCEL_EPOCH,
@@ -78,7 +78,10 @@ export class Suspensions {
     const settle = (loaded: Loaded) => {
       r.loading--
       if (!this.#resume(running)) return r.poke()
-      if (loaded instanceof NotFound) return r.report(g, NOT_FOUND, [loaded.module, loaded.reason])
+      if (loaded instanceof NotFound) {
+        const { module, reason, unguarded } = loaded
+        return unguarded ? r.report(g, UNGUARDED, [module]) : r.report(g, NOT_FOUND, [module, reason])
+      }
       if (r.s.mem[gw(r.s, g) + G_PARENT] === 0) r.t.roots-- // counted again by run
       setRunning(r.s, g, r.m)
       r.run(g)

@@ -1,12 +1,12 @@
 /** Calls for which there is no record or no room: they are run as part of the G that made them, on this machine. */
 import type * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { NotSerializable, TaskFailed } from "../../Errors.ts"
+import { NotSerializable } from "../../Errors.ts"
 import { Unsendable } from "../codec/codec.ts"
 import type { Described } from "../job/Job.ts"
 import type { TaskDef } from "../registry.ts"
 import { G_CHILD, gw } from "../scheduler/index.ts"
-import { EffectFailed, type Failure } from "../taskError.ts"
+import { EffectFailed, type Failure, thrown } from "../taskError.ts"
 import { isEffect, stopFiber } from "./fibers.ts"
 import { apply, isThenable, type MachineRuntime } from "./MachineRuntime.ts"
 import type { ChildJob } from "./Nested.ts"
@@ -51,7 +51,7 @@ export const runRecordless = (
   const fail = (failure: Failure) => end(() => job.fail(index, failure))
   const threw = (error: unknown) => {
     if (self.stopping && error instanceof Interrupted) interrupted()
-    else fail(new TaskFailed({ task: def.name, error }))
+    else fail(thrown(def.name, error))
   }
   const succeed = (value: unknown) => {
     const copy = copyValue(r, def, value)

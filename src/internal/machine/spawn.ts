@@ -52,7 +52,7 @@ import {
   TABLE_FULL,
   wakep,
 } from "../scheduler/index.ts"
-import { EffectFailed, errorOf } from "../taskError.ts"
+import { EffectFailed, errorOf, thrown } from "../taskError.ts"
 import { Interrupted } from "./Interrupted.ts"
 import { ensureRoom, SHALLOW } from "./stack.ts"
 import { apply, asyncChild, isThenable, type MachineRuntime } from "./MachineRuntime.ts"
@@ -252,7 +252,7 @@ const failureOf = (def: TaskDef, error: unknown): unknown => {
     if (told === MAX_TOLD) return error
     inner = inner.error
   }
-  return new TaskFailed({ task: def.name, error })
+  return thrown(def.name, error)
 }
 
 /** A returned value as the parent gets it: a copy, as if it had crossed threads. */
