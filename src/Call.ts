@@ -3,8 +3,12 @@
  *
  * @since 0.1.0
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Effectable from "effect/Effectable"
+import * as FiberRef from "effect/FiberRef"
+import * as Inspectable from "effect/Inspectable"
+import * as Option from "effect/Option"
 import type { TaskError } from "./Errors.ts"
 import { runCall } from "./internal/run.ts"
 import type { TaskDef } from "./internal/registry.ts"
@@ -52,7 +56,25 @@ export class Call<out A, out E = never> {
 
   /** The Effect that this call is. */
   commit(): Effect.Effect<A, E | TaskError, Pool> {
-    return Effect.flatMap(poolTag, (pool) => runCall<A, E>(pool, this))
+    return Effect.withFiberRuntime<A, E | TaskError, Pool>((fiber) => {
+      const pool = Context.getOption(fiber.getFiberRef(FiberRef.currentContext), poolTag)
+      if (Option.isSome(pool)) return runCall<A, E>(pool.value, this)
+      return Effect.dieMessage(
+        `there is no pool to run task "${this.task}" on: provide Pool.layer() to the program, or use runOn`,
+      )
+    })
+  }
+
+  toJSON(): unknown {
+    return { _id: "Call", task: this.task, args: Inspectable.toJSON(this.args) }
+  }
+
+  toString(): string {
+    return Inspectable.format(this.toJSON())
+  }
+
+  [Inspectable.NodeInspectSymbol](): unknown {
+    return { _id: "Call", task: this.task, args: this.args }
   }
 }
 

@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 import * as Data from "effect/Data"
+import * as Inspectable from "effect/Inspectable"
 import type { YieldableError } from "effect/Cause"
 import { register } from "./internal/codec/errorClasses.ts"
 
@@ -162,6 +163,12 @@ const InvalidOptionsBase: TaggedBase<"InvalidOptions"> = Data.TaggedError(
   "InvalidOptions",
 ) as TaggedBase<"InvalidOptions">
 
+/** A value such that its type is seen: `"2"` is not 2. */
+const shown = (value: unknown): string => {
+  if (typeof value === "string") return JSON.stringify(value)
+  return typeof value === "bigint" ? `${value}n` : Inspectable.toStringUnknown(value, 0)
+}
+
 /**
  * A pool was opened with an option that makes no sense, such as zero or a fractional number of workers.
  *
@@ -171,7 +178,7 @@ const InvalidOptionsBase: TaggedBase<"InvalidOptions"> = Data.TaggedError(
 export class InvalidOptions
   extends InvalidOptionsBase<{ readonly option: string; readonly value: unknown; readonly expected: string }> {
   override get message(): string {
-    return `option "${this.option}" must be ${this.expected}, not ${String(this.value)}`
+    return `option "${this.option}" must be ${this.expected}, not ${shown(this.value)}`
   }
 }
 
@@ -188,8 +195,15 @@ const MachineStartFailedBase: TaggedBase<"MachineStartFailed"> = Data.TaggedErro
  */
 export class MachineStartFailed extends MachineStartFailedBase<{ readonly machine: number; readonly reason: string }> {
   override get message(): string {
-    return `machine ${this.machine} could not be started: ${this.reason}`
+    const advice = this.reason.includes("not ready after") ? slow() : ""
+    return `machine ${this.machine} could not be started: ${this.reason}${advice}`
   }
+}
+
+const slow = (): string => {
+  const onNode = !("Deno" in globalThis) && !("Bun" in globalThis)
+  return `, which the option "startTimeout" sets` +
+    (onNode ? "; under tsx, compiling TypeScript costs each machine seconds: compiled JavaScript starts at once" : "")
 }
 
 const MissingGuardBase: TaggedBase<"MissingGuard"> = Data.TaggedError("MissingGuard") as TaggedBase<"MissingGuard">

@@ -8,7 +8,10 @@
  */
 
 import type { Effect } from "effect/Effect"
+import type { Either } from "effect/Either"
+import type { Option } from "effect/Option"
 import type { YieldWrap } from "effect/Utils"
+import type { Call } from "./Call.ts"
 import type { Pool } from "./Pool.ts"
 
 /**
@@ -97,9 +100,16 @@ export type SendableArgs<Args extends ReadonlyArray<unknown>> = { [K in keyof Ar
  * @category types
  */
 export type SendableResult<A> = unknown extends A ? A
-  : A extends PromiseLike<infer B> ? PromiseLike<Sendable<B>>
-  : A extends Generator<infer Y, infer B, infer N> ? Generator<Yielded<Y>, Sendable<B>, N>
-  : A extends AsyncGenerator<infer Y, infer B, infer N> ? AsyncGenerator<Y, Sendable<B>, N>
+  : A extends PromiseLike<infer B> ? PromiseLike<Outcome<B>>
+  : A extends Generator<infer Y, infer B, infer N> ? Generator<Yielded<Y>, Outcome<B>, N>
+  : A extends AsyncGenerator<infer Y, infer B, infer N> ? AsyncGenerator<Y, Outcome<B>, N>
+  : Outcome<A>
+
+/** A result that is likely to be meant otherwise. By their types, Option, Either and many errors are Effects too. */
+type Outcome<A> = unknown extends A ? A
+  : A extends Call<unknown, unknown> ? NotSendable<"a call: yield* it, await Task.run(call), or join Task.spawn(call)">
+  : A extends Error | Option<unknown> | Either<unknown, unknown> ? Sendable<A>
+  : A extends Effect<unknown, unknown, unknown> ? NotSendable<"an Effect: use Task.effect">
   : Sendable<A>
 
 type Yielded<Y> = [Y] extends [YieldWrap<Effect<unknown, unknown, Pool>>] ? Y

@@ -13,6 +13,7 @@ import { checkpoint as checkCancelled } from "./internal/machine/waiting.ts"
 import { spawn as spawnChild } from "./internal/machine/spawn.ts"
 import type { SendableFunction } from "./Sendable.ts"
 import type { EffectOptions, ServedEffect } from "./Services.ts"
+import { isThenable } from "./internal/machine/MachineRuntime.ts"
 import { defineTask, learn } from "./internal/registry.ts"
 import { toTask } from "./internal/toTask.ts"
 
@@ -176,7 +177,7 @@ export interface Handle<out A> {
  * @category running tasks
  */
 export const spawn = <A, E>(call: Call<A, E>): Handle<A> =>
-  spawnChild(machine("Task.spawn"), call.def, call.args) as Handle<A>
+  spawnChild(machine("Task.spawn"), checked("Task.spawn", call).def, call.args) as Handle<A>
 
 /**
  * Asks, from the sync code of a running task, whether its caller still wants it. Throws if not; let that error pass.
@@ -210,7 +211,7 @@ export const checkpoint = (): void => {
  * @since 0.1.0
  * @category running tasks
  */
-export const run = <A, E>(call: Call<A, E>): Promise<A> => runChild(call) as Promise<A>
+export const run = <A, E>(call: Call<A, E>): Promise<A> => runChild(checked("Task.run", call)) as Promise<A>
 
 /**
  * Calls another task and does not wait for it: it may outlive its caller, is not interrupted with it, and ends at the
@@ -220,7 +221,7 @@ export const run = <A, E>(call: Call<A, E>): Promise<A> => runChild(call) as Pro
  * @since 0.1.0
  * @category running tasks
  */
-export const detach = <A, E>(call: Call<A, E>): void => detachCall(machine("Task.detach"), call)
+export const detach = <A, E>(call: Call<A, E>): void => detachCall(machine("Task.detach"), checked("Task.detach", call))
 
 /**
  * An `AbortSignal` for the running async task, aborted when its caller does not want it any more: for `fetch` and the
@@ -236,4 +237,16 @@ const machine = (what: string) => {
   const running = currentMachine()
   if (running === undefined) throw new Error(`${what} can only be used inside a running task`)
   return running
+}
+
+/** The call, if it is one. Looks at a field that only calls have, which costs a spawn nothing. */
+const checked = <A, E>(what: string, call: Call<A, E>): Call<A, E> => {
+  if (call?.def === undefined) throw new TypeError(`${what} takes a call, ${what}(task(...args)), not ${kindOf(call)}`)
+  return call
+}
+
+const kindOf = (value: unknown): string => {
+  if (typeof value === "function") return "task" in value ? `the task "${value.task}" itself` : "a function"
+  if (isThenable(value)) return "a promise"
+  return Effect.isEffect(value) ? "another Effect" : String(value)
 }

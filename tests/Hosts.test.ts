@@ -1,3 +1,9 @@
+import { execFileSync } from "node:child_process"
+import { mkdtempSync, rmSync } from "node:fs"
+import { createRequire } from "node:module"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
 import { runScript } from "./support/run.ts"
 
@@ -58,5 +64,18 @@ describe.concurrent("A program", () => {
     expect(stderr).toContain("unguarded.ts")
     // Once by itself, and once by each machine that imported it.
     expect(stdout.split("a host starts").length - 1).toBeLessThanOrEqual(3)
+  })
+  it("is told to keep this package out of its bundle", async () => {
+    const bun = join(dirname(createRequire(import.meta.url).resolve("bun/package.json")), "bin/bun.exe")
+    const dir = mkdtempSync(join(tmpdir(), "runon-bundle-"))
+    try {
+      const bundle = join(dir, "main.mjs")
+      execFileSync(bun, ["build", fileURLToPath(fixture("guarded.ts")), "--target=node", `--outfile=${bundle}`])
+      const { code, stderr } = await runScript(bundle)
+      expect(code).toBe(1)
+      expect(stderr).toContain('keep "runon" external to bundles')
+    } finally {
+      rmSync(dir, { recursive: true, force: true })
+    }
   })
 })

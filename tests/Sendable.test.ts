@@ -1,9 +1,10 @@
 // deno-lint-ignore-file require-await no-explicit-any ban-types no-unused-vars -- they are what is tested
-import { Effect } from "effect"
+import { Data, Effect } from "effect"
 import type * as DateTime from "effect/DateTime"
 import type * as Option from "effect/Option"
 import { describe, expectTypeOf, it } from "vitest"
-import type { NotSendable, Sendable, SendableArgs, SendableFunction } from "../src/Sendable.ts"
+import type { Call } from "../src/Call.ts"
+import type { NotSendable, Sendable, SendableArgs, SendableFunction, SendableResult } from "../src/Sendable.ts"
 
 // Nothing runs here: the compiler is the test.
 interface Made<Args extends ReadonlyArray<unknown>, A> {
@@ -45,6 +46,8 @@ class Failure extends Error {
   readonly code: number = 1
   retry(): void {}
 }
+
+class NotFound extends Data.TaggedError("NotFound")<{ readonly id: number }> {}
 
 describe("Sendable", () => {
   it("keeps the types of parameters and result", () => {
@@ -152,6 +155,30 @@ describe("Sendable", () => {
     })
     // @ts-expect-error -- an instance with methods
     make(() => new Circle())
+  })
+
+  it("says what to do with a result that is an Effect or a call", () => {
+    // @ts-expect-error -- Task.effect is for that
+    make(() => Effect.succeed(1))
+    // @ts-expect-error -- promised
+    make(async () => Effect.succeed(1))
+    // @ts-expect-error -- a call that nobody runs
+    make((call: Array<number>) => ({}) as Call<number>)
+    // @ts-expect-error -- likewise
+    make(async () => ({}) as Call<number>)
+    // @ts-expect-error -- likewise, of a generator
+    make(function* () {
+      yield* Effect.void
+      return {} as Call<number>
+    })
+    type ACall = NotSendable<"a call: yield* it, await Task.run(call), or join Task.spawn(call)">
+    type AnEffect = NotSendable<"an Effect: use Task.effect">
+    expectTypeOf<SendableResult<Call<number>>>().toEqualTypeOf<ACall>()
+    expectTypeOf<SendableResult<Promise<Call<number>>>>().toEqualTypeOf<PromiseLike<ACall>>()
+    expectTypeOf<SendableResult<Effect.Effect<number, string>>>().toEqualTypeOf<AnEffect>()
+    // Errors that can be yielded are Effects, and are sent.
+    make((failure: NotFound) => failure)
+    make((): unknown => Effect.succeed(1))
   })
 
   it("names the problem where it is", () => {

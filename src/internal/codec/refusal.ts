@@ -10,6 +10,13 @@ const article = (name: string): string => (/^[AEIOU]/.test(name) ? `an ${name}` 
 // Reads no getter: a class may declare anything under this name.
 const constructorOf = (prototype: object): unknown => Object.getOwnPropertyDescriptor(prototype, "constructor")?.value
 
+const callId = Symbol.for("runon/Call")
+const effectId = Symbol.for("effect/Effect")
+
+/** Whether an Effect is Option or Either, which are data and pass for Effects. */
+const isData = (effect: object): boolean =>
+  "_tag" in effect && ["None", "Some", "Left", "Right"].includes(String(effect._tag))
+
 /**
  * Why an object whose class is not one of those the encoder copies cannot be sent, or undefined if it is an instance
  * of somebody's own class: that is sent as its own enumerable properties, as structured clone does.
@@ -20,6 +27,10 @@ const constructorOf = (prototype: object): unknown => Object.getOwnPropertyDescr
  */
 export const refusal = (value: object): string | undefined => {
   if (types.isPromise(value)) return "a promise stays with the thread that made it: await it first"
+  if (callId in value) return "a call is run by yield*, by await Task.run(call), or by Task.spawn(call).join()"
+  if (effectId in value && !isData(value)) {
+    return "an Effect stays with the thread that made it: make the task with Task.effect to have its Effect run"
+  }
   const tag = Object.prototype.toString.call(value)
   if (tag.startsWith("[object Intl.") || tag.startsWith("[object WebAssembly.")) {
     return `${article(tag.slice(8, -1))} cannot be copied`

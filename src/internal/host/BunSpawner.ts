@@ -1,6 +1,7 @@
 /**
  * Machines on Bun: web workers, which tell their end by a `close` event there.
  */
+import { explained } from "./bundled.ts"
 import { Machine } from "./Machine.ts"
 import type { Spawner } from "./Spawner.ts"
 
@@ -44,7 +45,7 @@ export const makeBunSpawner = (): Spawner => ({
     worker.addEventListener("message", (event) => machine.receive(event.data))
     worker.addEventListener("error", (event) => {
       event.preventDefault()
-      machine.fail(event.error ?? new Error(event.message))
+      machine.fail(explained(entry, event.error ?? new Error(event.message)))
     })
     worker.addEventListener("close", (event) => {
       clearTimeout(loading)

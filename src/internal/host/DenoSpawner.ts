@@ -3,6 +3,7 @@
  * holds for its life (see `denoBoot.ts`), and that the host can take once the thread is gone.
  */
 import { readNote, writeNote } from "../machine/note.ts"
+import { bundled } from "./bundled.ts"
 import { Machine } from "./Machine.ts"
 import type { Spawner } from "./Spawner.ts"
 
@@ -133,7 +134,9 @@ export const makeDenoSpawner = (): Spawner => ({
     worker.onerror = (event) => {
       // Unhandled, it would end the host too.
       event.preventDefault()
-      machine.fail(event.error ?? new Error(event.message))
+      const error = event.error ?? new Error(event.message)
+      // By its text, since to look at the file takes a permission.
+      machine.fail(event.message.includes(`Module not found "${boot.href}"`) ? bundled(boot, error) : error)
       // The runtime sends this as the thread's end. One that ends before it has taken its lock leaves it free.
       lookForEnd().hurry()
     }

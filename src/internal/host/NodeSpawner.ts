@@ -2,6 +2,7 @@
  * Machines on Node: `node:worker_threads`, which tell their end by an `exit` event.
  */
 import type { ResourceLimits } from "node:worker_threads"
+import { explained } from "./bundled.ts"
 import { Machine } from "./Machine.ts"
 import type { Spawner } from "./Spawner.ts"
 
@@ -86,7 +87,7 @@ export const makeNodeSpawner = (options: NodeSpawnerOptions = {}): Spawner => ({
     // Node takes the termination of a thread that is still loading.
     machine.allowTerminate()
     worker.on("message", (message) => machine.receive(message))
-    worker.on("error", (error) => machine.fail(error))
+    worker.on("error", (error) => machine.fail(explained(entry, error)))
     worker.on("exit", (code) => machine.exit(code))
     // After the listeners: one for messages makes the worker keep the process alive again.
     worker.unref()

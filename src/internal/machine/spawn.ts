@@ -119,7 +119,10 @@ export const spawn = (r: MachineRuntime, def: TaskDef, args: ReadonlyArray<unkno
   const parent = r.current
   if (r.depth > SHALLOW) ensureRoom()
   if (parent === 0) {
-    throw new Error(`Task.spawn of "${def.name}" outside the sync part of a task: spawn before the first await`)
+    throw new Error(
+      `Task.spawn of "${def.name}" outside the sync part of a task: in an Effect or generator task yield* the call, or ` +
+        "Effect.fork it; in an async task spawn before the first await, or await Task.run(call)",
+    )
   }
   const task = def.pool === s ? def.id : numberOf(r, def)
   const g = allocate(s, r.list, r.home, m)
