@@ -18,6 +18,7 @@ import { Pool, type TaskError } from "../mod.ts"
 import {
   config,
   exitInSpan,
+  fails,
   home,
   log,
   logInChild,
@@ -146,6 +147,15 @@ for (const [kind, pool] of kinds) {
           const errors = yield* collecting(Logger.withMinimumLogLevel(logs(), LogLevel.Error))
           expect(messages(errors)).toEqual(["bad"])
           expect(yield* collecting(Logger.withMinimumLogLevel(logs(), LogLevel.None))).toEqual([])
+        }))
+
+      it.effect("has nothing of a failure that the call ends with, and of others what Effect logs", () =>
+        Effect.gen(function* () {
+          const debugging = (call: ReturnType<typeof fails>) =>
+            collecting(Logger.withMinimumLogLevel(Effect.exit(call), LogLevel.Debug))
+          expect(messages(yield* debugging(fails(false)))).toEqual([])
+          const [one, ...more] = yield* debugging(fails(true))
+          expect([Cause.squash(one.cause), ...more]).toEqual(["of the child"])
         }))
 
       it.effect("keeps the loggers of callers apart, and the order of each call's logs", () =>

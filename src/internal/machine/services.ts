@@ -17,6 +17,7 @@ import * as HashSet from "effect/HashSet"
 import * as List from "effect/List"
 import * as LogLevel from "effect/LogLevel"
 import * as LogSpan from "effect/LogSpan"
+import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
 import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
@@ -55,6 +56,16 @@ const set = <A>(refs: FiberRefs.FiberRefs, fiberRef: FiberRef.FiberRef<A>, value
   FiberRefs.updateAs(refs, { fiberId: nobody, fiberRef, value })
 
 const baseRefs = set(FiberRefs.empty(), FiberRef.currentLoggers, HashSet.make(remoteLogger))
+
+/**
+ * How the Effect of a call fails is its caller's to handle, and nothing to log for the fiber that ran it. That is told to
+ * the fiber once it fails, since fibers that it forks would inherit it, whose failures nobody may look at.
+ */
+const handled = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.catchAllCause(
+    effect,
+    (cause) => Effect.zipRight(FiberRef.set(FiberRef.unhandledErrorLogLevel, Option.none()), Effect.failCause(cause)),
+  )
 
 /** Takes the envelope off the arguments of a claimed G. */
 export const takeEnvelope = (s: Sched, g: number, args: ReadonlyArray<unknown>): Packed | undefined =>
@@ -116,7 +127,7 @@ export class MachineServices {
     const services = new Map<string, unknown>([[poolTag.key, new NestedPool(running)], [Scope.Scope.key, scope]])
     const runtime = this.#runtime(running, packed, services)
     const provided = def.layer === undefined ? effect : this.#layers.provide(def.layer, effect)
-    const fiber = Runtime.runFork(runtime, provided, options)
+    const fiber = Runtime.runFork(runtime, handled(provided), options)
     fiber.addObserver((exit) => {
       if (!scope.used) return onExit(exit)
       Runtime.runFork(runtime, Effect.exit(scope.close(exit)), options).addObserver((closed) => {
