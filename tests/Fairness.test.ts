@@ -53,9 +53,9 @@ describe("Fairness", () => {
       yield* sleepsBelow(cells(2), 1, 1)
       const asleep = cells(2)
       const before = threadCount()
-      // None ends before all sleep; half of them for others that wait for them.
-      const direct = Array.from({ length: 5000 }, (_, i) => (i % 2 === 0 ? sleeps : sleepsToo)(asleep, 200, 10_000))
-      const below = Array.from({ length: 2500 }, () => sleepsBelow(asleep, 200, 10_000))
+      // None ends before all sleep; some of them for others that wait for them.
+      const direct = Array.from({ length: 9000 }, (_, i) => (i % 2 === 0 ? sleeps : sleepsToo)(asleep, 1000, 10_000))
+      const below = Array.from({ length: 500 }, () => sleepsBelow(asleep, 1000, 10_000))
       yield* Pool.all([...direct, ...below], { discard: true })
       expect(Atomics.load(asleep, 1)).toBe(10_000)
       expect(Atomics.load(asleep, 0)).toBe(0)
