@@ -44,7 +44,8 @@ export interface Task<Args extends ReadonlyArray<unknown>, A, E = never> {
  * Makes a task of a function. Machines import the module to find it, so it must be defined at the top level of a
  * module, with that module's `import.meta`, and a name that no other task of the module has. The function may be async,
  * or a generator function that yields Effects and calls, as for `Effect.gen`: then see {@link effect}.
- * Arguments and result cross threads: the types refuse what cannot.
+ * Arguments and result cross threads: the types refuse what cannot. Write the types of parameters down, also of those
+ * with a default (`(n: number = 3) => …`): the compiler does not infer a list of arguments from defaults.
  *
  * Throws a `TypeError` if the module has a task of that name already.
  *
