@@ -37,7 +37,6 @@ export const justified: ReadonlySet<string> = new Set([
   "G#.STATUS: compareExchange in status.askForWake · read in status.claim",
   "G#.STATUS: compareExchange in status.askForWake · read in status.finish",
   "G#.STATUS: compareExchange in status.cancelQueued · read in status.claim",
-  "G#.STATUS: compareExchange in status.cancelQueued · read in status.isLive",
   "G#.STATUS: compareExchange in status.claim · read in status.claim",
   "G#.STATUS: compareExchange in status.finish · read in status.claim",
   "G#.STATUS: compareExchange in status.move · read in status.claim",
@@ -54,7 +53,6 @@ export const justified: ReadonlySet<string> = new Set([
   "G#.STATUS: compareExchange in status.claim · write in status.retire",
   "G#.STATUS: load in status.statusOf · write in status.retire",
   "G#.STATUS: read in status.claim · write in status.retire",
-  "G#.STATUS: read in status.isLive · write in status.retire",
   // a pair that is being written is dropped
   "slot#.DONE: read in progressSlots.readSlot · write in progressSlots.report",
   "slot#.TOTAL: read in progressSlots.readSlot · write in progressSlots.report",

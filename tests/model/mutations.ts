@@ -98,11 +98,7 @@ const globalq = [
     "if (head !== Atomics.load(s.mem, q + Q_TAIL)) {",
     "{",
   ]),
-  mutation("takeBatch publishes one too few", "globalq.ts", ["(tail + n - 1) | 0))", "(tail + n - 2) | 0))"]),
-  mutation("dropStale drops what is live", "globalq.ts", [
-    "    if (!isLive(s, hint)) continue\n    s.mem[P + P_RING + (end",
-    "    if (isLive(s, hint)) continue\n    s.mem[P + P_RING + (end",
-  ]),
+  mutation("takeBatch publishes one too many", "globalq.ts", ["P + P_TAIL, tail + n - 1)", "P + P_TAIL, tail + n)"]),
   mutation("takeBatch ignores how full the ring is", "globalq.ts", [", BATCH, room + 1)", ", BATCH)"]),
 ]
 
