@@ -182,7 +182,7 @@ layer(Pool.layer({ procs: 2, arena: 1 << 20 }), { excludeTestServices: true })(
   },
 )
 
-layer(Pool.layer({ procs: 2, arena: 1 << 18, loadTimeout: 1000 }), { excludeTestServices: true })(
+layer(Pool.layer({ procs: 2, arena: 1 << 18, loadTimeout: 6000 }), { excludeTestServices: true })(
   "A call that cannot be carried out",
   (it) => {
     const places = { function: "list[1].handler", symbol: 'deep.get("key")', getter: "broken" }
@@ -266,7 +266,7 @@ layer(Pool.layer({ procs: 2, arena: 1 << 18, loadTimeout: 1000 }), { excludeTest
       Effect.gen(function* () {
         const error = yield* failure(neverLoads())
         expect(error).toMatchObject({ _tag: "TaskNotFound", task: "unreachable" })
-        expect(error.message).toContain("has not finished loading after 1000 ms")
+        expect(error.message).toContain("has not finished loading after 6000 ms")
       }))
 
     it.effect("can be interrupted while its module loads", () =>
