@@ -90,7 +90,8 @@ export function end(s: Sim, t: SimMachine, g: number): boolean {
   const hint = hintOf(g, generationOf(s.mem[G + G_STATUS]))
   if (s.mem[G + G_PARENT] === 0) t.roots--
   const ended = finish(s, g, t.m)
-  if (ended === LOST) return false
+  // Only the sweep may do that, and who runs this lives.
+  promise(ended !== LOST, `G${g} was taken from machine ${t.m}, which had it in hand`)
   if (waiter === 0) pushHost(s, t.m, g)
   else if (byMail) postTo(s, t, waiter - 1, hint)
   else if (ended === ENDED_WAKE) unpark(s, waiter - 1)
@@ -285,6 +286,7 @@ export function collect(s: Sim, t: SimMachine): void {
 function arrive(s: Sim, t: SimMachine, hint: number): void {
   const g = indexOf(hint)
   if (t.awaited[g] !== hint || stateOf(statusOf(s, g)) !== DONE) return
+  promise(stateOf(statusOf(s, g)) === DONE, `the outcome of G${g} was taken before it had ended`)
   s.mem[s.ghosts + COLLECTED]++
   freePayload(s, t, g)
   forget(s, t, g)

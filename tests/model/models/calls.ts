@@ -91,7 +91,7 @@ const mail: ReadonlyArray<Model> = [
     name: "mail to a record's second life",
     shows: "a hint that comes when its record is used again does no harm",
     procs: 3,
-    preemptions: 3,
+    preemptions: 4,
     fast: true,
     machines: (setup) => {
       fillBox(setup, 0)
