@@ -272,7 +272,7 @@ describe("A call whose module does not load", () => {
         expect(Exit.isInterrupted(yield* Fiber.interrupt(trying))).toBe(true)
       }
       yield* unspoiled
-    }).pipe(Effect.provide(Pool.layer({ procs: 2, loadTimeout: 5000 }))))
+    }).pipe(Effect.provide(Pool.layer({ procs: 2, loadTimeout: 2500 }))))
 })
 
 describe("Every way of calling", () => {
@@ -315,7 +315,7 @@ describe("Every way of calling", () => {
 
   it.scopedLive("leaves the table and the arena empty, and has run each call once", () =>
     Effect.gen(function* () {
-      const n = Number(process.env.RUNON_CALLS ?? 4000) * everyWay.length
+      const n = Number(process.env.RUNON_CALLS ?? 1000) * everyWay.length
       const pool = yield* rawPool({ procs: 2 })
       const cells = new Int32Array(new SharedArrayBuffer(4 * n))
       yield* onEvery(pool, (met, procs) => install(cells, met, procs))
