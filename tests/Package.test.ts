@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process"
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import process from "node:process"
@@ -74,6 +74,12 @@ const files = {
   }),
 }
 
+/** The README's programs: those that others import begin with their name, the rest are numbered. */
+const programs = Object.fromEntries(
+  [...readFileSync(join(root, "README.md"), "utf8").matchAll(/^```ts\n([^]*?)^```$/gm)]
+    .map(([, code], i) => [/^\/\/ (\w+)\.ts\n/.exec(code)?.[1] ?? `program${i}`, code]),
+)
+
 describe.skipIf(currentRuntime !== "node")("Package (packed once, on Node, for all three runtimes)", () => {
   beforeAll(async () => {
     dir = mkdtempSync(join(tmpdir(), "runon-package-"))
@@ -91,6 +97,19 @@ describe.skipIf(currentRuntime !== "node")("Package (packed once, on Node, for a
 
     mkdirSync(app)
     for (const [name, text] of Object.entries(files)) writeFileSync(join(app, name), text)
+    mkdirSync(join(app, "readme"))
+    for (const [name, code] of Object.entries(programs)) writeFileSync(join(app, "readme", `${name}.ts`), code)
+    // Only what the README asks for.
+    const compilerOptions = {
+      module: "NodeNext",
+      target: "ES2022",
+      lib: ["ESNext", "DOM"],
+      types: [],
+      strict: true,
+      rewriteRelativeImportExtensions: true,
+      skipLibCheck: true,
+    }
+    writeFileSync(join(app, "readme/tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }))
     const tarball = readdirSync(dir).find((name) => name.endsWith(".tgz"))!
     // Its peers are linked; its few dependencies come from npm's cache where they are there.
     await run(app, "npm", "install", "--prefer-offline", "--legacy-peer-deps", "--no-package-lock", join(dir, tarball))
@@ -119,6 +138,15 @@ describe.skipIf(currentRuntime !== "node")("Package (packed once, on Node, for a
   it("brings types that a strict TypeScript project accepts", async () => {
     await run(app, process.execPath, join(modules, "typescript/bin/tsc"), "--project", app)
   })
+
+  it("is what the README tells: its programs compile and run as printed", async () => {
+    const readme = join(app, "readme")
+    await run(readme, process.execPath, join(modules, "typescript/bin/tsc"), "--project", readme)
+    const outputs: Record<string, string> = {}
+    for (const name of Object.keys(programs)) outputs[name] = await run(readme, process.execPath, `${name}.js`)
+    expect(outputs).toMatchObject({ primes: "", main: expect.stringMatching(/^148933\n/) })
+    expect(Object.entries(outputs).filter(([name, output]) => name !== "primes" && output === "")).toEqual([])
+  }, 180_000)
 
   it.each([
     ["Node", process.execPath, []],
