@@ -290,6 +290,16 @@ export const callModels: ReadonlyArray<Model> = [
     preemptions: 1,
   }),
   pool({
+    name: "death of who was to pass a cancellation on",
+    shows: "the host asks calls of the dead to stop",
+    procs: 2,
+    host: "cancelStarted",
+    tasks: [SUSPENDED_ONES + 1],
+    asleep: true,
+    deaths: 1,
+    preemptions: 0,
+  }),
+  pool({
     name: "death with cancelled calls",
     shows: "a call that was cancelled ends once, whoever dies",
     procs: 2,

@@ -134,6 +134,18 @@ export const partModels: ReadonlyArray<Model> = [
     })
   ),
   ...withHost({
+    name: "completions in a ring that goes round",
+    shows: "a slot is written again only when the host has read it",
+    procs: 1,
+    fast: true,
+    machines: (setup) => {
+      const hints = calls(setup, 4)
+      queued(setup, hints)
+      return [part(setup, 0, "callers.finisher", hints, 0)]
+    },
+    check: all(locksFree, nobodyStuckOrQueued, recordsAddUp, accountedFor),
+  }),
+  ...withHost({
     name: "join and completion",
     shows: "a joiner sleeps only while its child runs elsewhere, and is woken by its end",
     procs: 3,
