@@ -130,22 +130,20 @@ export const makePool = (
     const resolved = yield* resolveOptions(options, how.bounded === true)
     const runtime = yield* Effect.runtime()
     const opener = yield* Effect.getFiberRefs
-    const onStray = (error: unknown): void => {
-      const { cause, text } = readStray(error)
-      // As a cause, since loggers write an error among the messages as JSON, which has nothing of it.
-      Effect.logWarning(text, cause).pipe(
+    const warn = (...message: ReadonlyArray<unknown>): void => {
+      Effect.logWarning(...message).pipe(
         Effect.provide(runtime),
         Effect.runFork,
       )
     }
+    const onStray = (error: unknown): void => {
+      const { cause, text } = readStray(error)
+      // As a cause, since loggers write an error among the messages as JSON, which has nothing of it.
+      warn(text, cause)
+    }
     const onIgnored = (tasks: ReadonlyArray<string>): void => {
       const names = tasks.map((task) => `"${task}"`).join(", ")
-      Effect.logWarning(
-        `asked to stop, ${names} still ran when the grace ended: the caller goes on, the machine stays busy`,
-      ).pipe(
-        Effect.provide(runtime),
-        Effect.runFork,
-      )
+      warn(`asked to stop, ${names} still ran when the grace ended: the caller goes on, the machine stays busy`)
     }
     // The machines must be closed whatever happens from the moment they exist, so they come into being and under the
     // scope's care in one uninterruptible step; waiting for them is interruptible.

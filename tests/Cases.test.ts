@@ -1,13 +1,14 @@
 import { describe, expect, it, layer } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber } from "effect"
 import process from "node:process"
-import { type Call, MachineExited, Pool, type PoolService, runOn, TaskFailed } from "../mod.ts"
+import { type Call, MachineExited, Pool, type PoolService, runOn } from "../mod.ts"
 import { hostOf } from "../src/internal/poolHost.ts"
 import { openPool } from "../src/promise.ts"
 import * as kinds from "./fixtures/cases/kinds.ts"
 import { add, ENDED, open, reached, STARTED } from "./fixtures/tasks/basic.ts"
 import { install } from "./fixtures/tasks/cells.ts"
 import { NOTHING_LEFT, onEvery, rawPool, settledIn } from "./fixtures/tasks/pools.ts"
+import { bottomOf } from "./support/errors.ts"
 import { currentRuntime } from "./support/run.ts"
 
 const { breeds, callers, everyWay, loads, newGate, opensPool, sends, whirls } = kinds
@@ -31,9 +32,6 @@ const unspoiled = Effect.gen(function* () {
 })
 
 const until = (cells: Int32Array, at: number, n: number) => Effect.promise(() => reached(cells, at, n))
-
-/** What was thrown below a chain of calls. */
-const bottomOf = (error: unknown): unknown => error instanceof TaskFailed ? bottomOf(error.error) : error
 
 const failureOf = (exit: Exit.Exit<unknown, unknown>): unknown => {
   if (Exit.isSuccess(exit)) throw new Error(`it succeeded with ${String(exit.value)}`)

@@ -22,6 +22,7 @@ import { double } from "./fixtures/cases/unguarded.ts"
 import * as waiting from "./fixtures/cases/waiting.ts"
 import { add, identity, newCells, reached } from "./fixtures/tasks/basic.ts"
 import { NOTHING_LEFT, settledIn } from "./fixtures/tasks/pools.ts"
+import { bottomOf } from "./support/errors.ts"
 import { runScript } from "./support/run.ts"
 
 const { CodedError, KnownError, rejectsWith, returns, throws, valueOf } = errors
@@ -49,9 +50,6 @@ const thrown = (call: Call<unknown>): Effect.Effect<unknown, TaskError, Pool> =>
     expect(error).toBeInstanceOf(TaskFailed)
     return (error as TaskFailed).error
   })
-
-/** What was thrown below a chain of calls. */
-const bottomOf = (error: unknown): unknown => error instanceof TaskFailed ? bottomOf(error.error) : error
 
 const defectOf = <A, E>(exit: Exit.Exit<A, E>): unknown => {
   const cause = causeOf(exit)

@@ -1,6 +1,6 @@
 // The scheduler of a machine's fibers by itself, one continuation at a time.
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, type Fiber, FiberId } from "effect"
+import { Effect, type Fiber } from "effect"
 import { ReadyQueue, stopFiber } from "../src/internal/machine/fibers.ts"
 import { currentRuntime } from "./support/run.ts"
 
@@ -58,10 +58,10 @@ describe.runIf(currentRuntime === "node")("A fiber that is interrupted at any mo
     })
   }
 
-  it("is told by whom", () => {
+  it("leaves nothing to run", () => {
     const queue = new ReadyQueue(() => {})
     const fiber = Effect.runFork(concurrent, { scheduler: queue })
-    fiber.unsafeInterruptAsFork(FiberId.none)
+    stopFiber(fiber)
     queue.run(10_000)
     expect(queue.isEmpty).toBe(true)
     expect(fiber.unsafePoll()?._tag).toBe("Failure")

@@ -66,7 +66,7 @@ const listeners = [
   mutation("the host looks at the end before the call has ended", "reporters.ts", [
     "    while (s.mem[s.ghosts + IN_FLIGHT] > 0) takeOrSleep(s)\n",
     "    for (const hint of hints) endLife(s, hint & 0x3fffff)\n    while (s.mem[s.ghosts + IN_FLIGHT] > 0) takeOrSleep(s)\n",
-  ]),
+  ], ["import { beginLife, lookAt", "import { beginLife, endLife, lookAt"]),
   mutation("a machine begins to listen when it has queued the call", "suspended.ts", [
     "  beginLife(s, g, task >= REPORTER)\n  const hint = makeRunnable(s, g)\n",
     "  const hint = makeRunnable(s, g)\n",

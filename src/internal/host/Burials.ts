@@ -64,7 +64,7 @@ export class Burials {
       if (remains !== undefined) {
         for (const g of remains.running) this.#fail(g, m, reason)
         for (const g of remains.done) {
-          if (deliveries.expects(g)) deliveries.deliver(g, this.#flagsOf(g))
+          if (deliveries.expects(g)) deliveries.deliver(g)
           else this.#post(g, m)
         }
         for (const g of remains.orphans) this.#orphans.add(g)
@@ -102,14 +102,9 @@ export class Burials {
     putReport(this.#memory, g, EXITED, [m, reason], HOST)
     const ended = finish(s, g, m)
     if (ended === LOST) return
-    if (waiter === 0) this.#deliveries.deliver(g, this.#flagsOf(g))
+    if (waiter === 0) this.#deliveries.deliver(g)
     else if (ended === ENDED_WAKE && waiter !== m + 1) unpark(s, waiter - 1)
     else this.#post(g, m)
-  }
-
-  #flagsOf(g: number): number {
-    const { s } = this.#memory
-    return s.mem[gw(s, g) + G_FLAGS]
   }
 
   /** Tells a living machine by mail that a G it waits for has ended. To tell it twice does no harm. */

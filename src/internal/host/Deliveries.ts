@@ -227,7 +227,7 @@ export class Deliveries {
     }
     for (let g = takeStack(s); g !== 0; delivered++) {
       const next = nextOf(s, g) // before the record is given back
-      this.#tryDeliver(g, s.mem[gw(s, g) + G_FLAGS])
+      this.#tryDeliver(g)
       g = next
     }
     this.#draining = false
@@ -235,7 +235,7 @@ export class Deliveries {
     return delivered > 0
   }
 
-  #tryDeliver(g: number, flags: number): void {
+  #tryDeliver(g: number, flags?: number): void {
     try {
       this.deliver(g, flags)
     } catch (error) {
@@ -247,7 +247,7 @@ export class Deliveries {
   }
 
   /** Hands a DONE G's outcome to its owner: at once, or when what it told the host has been heard. */
-  deliver(g: number, flags: number): void {
+  deliver(g: number, flags: number = this.#memory.s.mem[gw(this.#memory.s, g) + G_FLAGS]): void {
     const told = flags >>> TOLD_SHIFT
     if (told !== 0) {
       const { s } = this.#memory

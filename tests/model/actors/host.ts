@@ -66,9 +66,10 @@ import {
   STARTED,
   UNFREED,
 } from "./ghosts.ts"
+import { endLife } from "./progress.ts"
 
 /** The host's turn is over; others may come first. */
-function turn(s: Sim): void {
+export function turn(s: Sim): void {
   Atomics.wait(s.mem, s.ghosts + MODEL, -1)
 }
 
@@ -184,7 +185,7 @@ function deliverOnce(s: Sim): void {
 }
 
 /** Deliveries.drain. True if something was delivered: then the pool looks whether it can submit. */
-function drain(s: Sim): boolean {
+export function drain(s: Sim): boolean {
   let some = false
   const taken = new Int32Array(3)
   const flags = new Int32Array(3)
@@ -229,7 +230,7 @@ function anyOrphan(s: Sim): boolean {
   return false
 }
 
-/** Deliveries.deliver, #settle and #forget. */
+/** Deliveries.deliver and #settle. */
 function deliver(s: Sim, g: number): void {
   if (s.mem[s.ghosts + EXPECTED + g] === 0) return
   promise(stateOf(statusOf(s, g)) === DONE, `G${g} was delivered before it was done`)
@@ -248,7 +249,9 @@ function freePayload(s: Sim, g: number): void {
   if (!freeBlock(s, block, HOST)) s.mem[s.ghosts + UNFREED + g] = block
 }
 
+/** Deliveries.#forget. */
 function forget(s: Sim, g: number): void {
+  endLife(s, g)
   s.mem[s.ghosts + EXPECTED + g] = 0
   s.mem[s.ghosts + IN_FLIGHT]--
   release(s, HOST_FREE, HOST_HOME, g, HOST)
@@ -275,7 +278,7 @@ function cancelAll(s: Sim): void {
 }
 
 /** Burials.bury. */
-function bury(s: Sim, m: number): void {
+export function bury(s: Sim, m: number): void {
   for (;;) {
     drain(s)
     const remains = sweep(s, m, m)

@@ -3,9 +3,6 @@ import {
   allocate,
   append,
   claim,
-  DONE,
-  doneTail,
-  finish,
   G_PARENT,
   G_TASK,
   G_WAITER,
@@ -15,22 +12,14 @@ import {
   HOST_HOME,
   HOST_WAKE,
   hostSleeps,
-  LOST,
   makeRunnable,
-  nextOf,
-  release,
-  stateOf,
-  statusOf,
-  sweep,
-  takeDone,
   takeOne,
-  takeStack,
   wakeWord,
 } from "../../../src/internal/scheduler/index.ts"
-import { DEATH, EXPECTED, IN_FLIGHT, MODEL, promise, QUEUED, RAN, type Sim, type SimMachine } from "./ghosts.ts"
-import { watch } from "./host.ts"
+import { DEATH, EXPECTED, IN_FLIGHT, QUEUED, RAN, type Sim, type SimMachine } from "./ghosts.ts"
+import { bury, drain, turn, watch } from "./host.ts"
 import { started } from "./machines.ts"
-import { beginLife, endLife, lookAt, makeReports } from "./progress.ts"
+import { beginLife, lookAt, makeReports } from "./progress.ts"
 import { end } from "./suspended.ts"
 
 /** Runs what the host queues. */
@@ -38,9 +27,9 @@ export function reporter(s: Sim, t: SimMachine): void {
   for (;;) {
     const queued = s.mem[s.ghosts + QUEUED]
     const hint = takeOne(s, s.gq, t.p, t.m)
+    const g = hint === 0 ? 0 : claim(s, hint, t.m)
     if (hint === 0) Atomics.wait(s.mem, s.ghosts + QUEUED, queued)
-    else if (claim(s, hint, t.m) !== 0) {
-      const g = hint & 0x3fffff
+    else if (g !== 0) {
       started(s, g)
       makeReports(s, g, Math.abs(s.mem[gw(s, g) + G_TASK]))
       end(s, t, g)
@@ -69,11 +58,6 @@ export function listener(s: Sim, batches: ReadonlyArray<ReadonlyArray<number>>, 
   watch(s)
 }
 
-/** The host's turn is over; others may come first. */
-function turn(s: Sim): void {
-  Atomics.wait(s.mem, s.ghosts + MODEL, -1)
-}
-
 function queued(s: Sim): void {
   s.mem[s.ghosts + QUEUED]++
   Atomics.notify(s.mem, s.ghosts + QUEUED)
@@ -97,37 +81,7 @@ function prepare(s: Sim, task: number): number {
 function takeOrSleep(s: Sim): void {
   if (buried(s)) return
   const seen = wakeWord(s)
-  if (!take(s) && hostSleeps(s)) Atomics.wait(s.mem, HOST_WAKE, seen)
-}
-
-/** Deliveries.drain. */
-function take(s: Sim): boolean {
-  let some = false
-  const taken = new Int32Array(1)
-  const flags = new Int32Array(1)
-  for (let m = 0; m < s.machines; m++) {
-    const tail = doneTail(s, m)
-    while (takeDone(s, m, tail, taken, flags) > 0) {
-      deliver(s, taken[0])
-      some = true
-    }
-  }
-  for (let g = takeStack(s); g !== 0;) {
-    const next = nextOf(s, g)
-    deliver(s, g)
-    g = next
-    some = true
-  }
-  return some
-}
-
-function deliver(s: Sim, g: number): void {
-  if (s.mem[s.ghosts + EXPECTED + g] === 0) return
-  promise(stateOf(statusOf(s, g)) === DONE, `G${g} was delivered before it was done`)
-  endLife(s, g)
-  s.mem[s.ghosts + EXPECTED + g] = 0
-  s.mem[s.ghosts + IN_FLIGHT]--
-  release(s, HOST_FREE, HOST_HOME, g, HOST)
+  if (!drain(s) && hostSleeps(s)) Atomics.wait(s.mem, HOST_WAKE, seen)
 }
 
 /** Burials.bury, if a machine has died. */
@@ -135,17 +89,7 @@ function buried(s: Sim): boolean {
   const m = s.mem[s.ghosts + DEATH] - 1
   if (m < 0) return false
   s.mem[s.ghosts + DEATH] = 0
-  for (;;) {
-    take(s)
-    const remains = sweep(s, m, m)
-    if (remains !== undefined) {
-      for (const g of remains.running) {
-        if (finish(s, g, m) !== LOST) deliver(s, g)
-      }
-      for (const g of remains.done) deliver(s, g)
-      queued(s)
-      return true
-    }
-    turn(s)
-  }
+  bury(s, m)
+  queued(s)
+  return true
 }
