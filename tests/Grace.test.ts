@@ -4,7 +4,7 @@ import { Cause, Effect, Exit, Fiber, Logger, Option } from "effect"
 import { Pool, runOn } from "../src/index.ts"
 import { openPool, runOn as runOnPromise } from "../src/promise.ts"
 import { endsSlowly } from "./fixtures/effects/tasks.ts"
-import { add, fails, gated, newCells, open, reached, STARTED } from "./fixtures/tasks/basic.ts"
+import { add, failsAfter, gated, newCells, open, reached, STARTED } from "./fixtures/tasks/basic.ts"
 import { currentRuntime } from "./support/run.ts"
 import { threadCount, threadsBackTo } from "./support/threads.ts"
 
@@ -57,9 +57,9 @@ describe("A task that never looks whether it should stop", () => {
   it.live("does not keep runOn when another call fails", () =>
     withGate((cells) =>
       Effect.gen(function* () {
-        const exit = yield* Effect.exit(runOn(2, [gated(cells, 1), fails("for good")], { grace }))
+        const exit = yield* Effect.exit(runOn(2, [gated(cells, 1), failsAfter(cells, 1)], { grace }))
         const failure = Exit.isFailure(exit) ? Option.getOrUndefined(Cause.failureOption(exit.cause)) : undefined
-        expect(failure).toMatchObject({ _tag: "TaskFailed", task: "fails" })
+        expect(failure).toMatchObject({ _tag: "TaskFailed", task: "failsAfter" })
         expectStuck(exit)
       })
     ))
@@ -76,7 +76,7 @@ describe("A task that never looks whether it should stop", () => {
           const batch = yield* Effect.fork(Pool.forEach([1, 2], () => gated(cells, 1)))
           yield* started(cells, 2)
           const call = yield* Effect.fork(gated(cells, 1))
-          const failed = yield* Effect.fork(Effect.exit(Pool.all([gated(cells, 1), fails("for good")])))
+          const failed = yield* Effect.fork(Effect.exit(Pool.all([gated(cells, 1), failsAfter(cells, 4)])))
           yield* started(cells, 4)
           expect(Exit.isInterrupted(yield* Fiber.interrupt(batch))).toBe(true)
           expect(Exit.isInterrupted(yield* Fiber.interrupt(call))).toBe(true)

@@ -17,9 +17,9 @@ export const justified: ReadonlySet<string> = new Set([
   "arena[#]: read in arena.usedBlocks · store in arena.adoptBlock",
   "arena[#]: read in arena.allocateBlock · store in arena.adoptBlock",
   // records in the hands of the living never have, and never get, the home of the dead
-  "G#.HOME: read in slots.rebuild · write in slots.giveBack",
-  "G#.HOME: read in slots.rebuild · write in slots.refill",
-  "G#.HOME: read in slots.rebuild · write in slots.release",
+  "homes[#]: read in slots.rebuild · write in slots.giveBack",
+  "homes[#]: read in slots.rebuild · write in slots.refill",
+  "homes[#]: read in slots.rebuild · write in slots.release",
   // what the dead machine had to do with was made before, and that is known to whoever learned of its death
   "SLOTS_FRESH: load in sweep.freeHeld · write in slots.refill",
   "SLOTS_FRESH: load in sweep.sweep · write in slots.refill",

@@ -3,11 +3,11 @@ import { type Mutation, mutation } from "./mutation.ts"
 
 const slots = [
   mutation("a record goes back to the central list under its old home", "slots.ts", [
-    "s.mem[G + G_HOME] = CENTRAL_HOME\n",
+    "s.mem[s.homes + g] = CENTRAL_HOME\n",
     "",
   ]),
   mutation("a record comes from the central list under its old home", "slots.ts", [
-    "    s.mem[G + G_HOME] = home\n    s.mem[G + G_NEXT] = s.mem[list]\n    s.mem[list] = g\n    s.mem[list + COUNT]++\n    n--",
+    "    s.mem[s.homes + g] = home\n    s.mem[G + G_NEXT] = s.mem[list]\n    s.mem[list] = g\n    s.mem[list + COUNT]++\n    n--",
     "    s.mem[G + G_NEXT] = s.mem[list]\n    s.mem[list] = g\n    s.mem[list + COUNT]++\n    n--",
   ]),
   mutation("the central list is used without its lock", "slots.ts", [
@@ -19,7 +19,7 @@ const slots = [
     "    if (s.mem[list + COUNT] > keep) s.mem[SLOTS_FREE + COUNT]++\n",
   ]),
   mutation("a list made anew takes records of others", "slots.ts", [
-    "if (s.mem[G + G_HOME] !== home || stateOf",
+    "if (s.mem[s.homes + g] !== home || stateOf",
     "if (stateOf",
   ]),
   mutation("a list made anew takes records in use", "slots.ts", [

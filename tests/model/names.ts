@@ -16,7 +16,8 @@ export function wordName({ N, ghosts, s }: Setup, at: number): string {
   if (at >= slots) return `slot${(at - slots) >> 3}.${SLOT_FIELDS[(at - slots) & 7]}`
   if (at >= s.arena) return `arena[${at - s.arena}]`
   if (at >= s.gs) return `G${Math.floor((at - s.gs) / 32)}.${field(layout, "G_", (at - s.gs) % 32, G_FIELDS)}`
-  if (at >= s.marks && at < s.tasks) return `marks[${at - s.marks}]`
+  if (at >= s.homes && at < s.tasks) return `homes[${at - s.homes}]`
+  if (at >= s.marks && at < s.homes) return `marks[${at - s.marks}]`
   for (const [name, q] of [["roots", s.rq], ["global", s.gq]]) {
     if (at < q || at >= q + layout.Q_SLOTS + s.queueMask + 1 || (name === "roots" && !s.bounded)) continue
     const offset = at - q
@@ -53,7 +54,6 @@ const G_FIELDS = [
   "G_NEXT",
   "G_PARENT",
   "G_WAITER",
-  "G_HOME",
   "G_OUTCOME",
   "G_BLOCK",
   "G_BYTES",

@@ -4,6 +4,7 @@ import type { Described, Job } from "../job/Job.ts"
 import {
   allocate,
   append,
+  endedCount,
   G_PARENT,
   G_WAITER,
   giveBackSurplus,
@@ -26,8 +27,9 @@ import type { Writer } from "./Writer.ts"
 /** Calls that are put in the queue under one lock. */
 const BATCH = 1024
 /**
- * Calls that wait to be started before no more are put beside them: enough for machines to be busy until the host
- * comes round again, and few enough for their records to stay in the processor's cache.
+ * Calls that wait to be started, or have ended and wait to be taken, before no more are put beside them: enough for
+ * machines to be busy until the host comes round again, and few enough for their records to stay in the processor's
+ * cache.
  */
 const AHEAD = 6144
 /** Longest time in ms that submitting holds the event loop. */
@@ -97,6 +99,8 @@ export class Line {
     if (this.#pumping) return
     this.#pumping = true
     const began = performance.now()
+    // A call on its own goes without a look at every machine.
+    let room = 1
     try {
       for (const job of this.#waiting) {
         if (this.#closed) {
@@ -104,9 +108,10 @@ export class Line {
           continue
         }
         while (job.wantsMore) {
-          if (this.#batched === BATCH) {
+          if (this.#batched >= room) {
             if (!this.#flush()) return this.#tryLater()
-            if (sizeOf(this.#s, this.#queue) >= AHEAD) return this.#tryLater()
+            room = this.#room()
+            if (room === 0) return this.#tryLater()
             // The host has other things to do than to submit: a server answers requests, say.
             if (performance.now() - began > SLICE_MS) return this.#tryLater(0)
           }
@@ -122,6 +127,12 @@ export class Line {
       if (this.#waiting.size === 0) giveBackSurplus(this.#s)
       this.#deliveries.listen()
     }
+  }
+
+  /** How many calls to put into the queue now, at most a batch. */
+  #room(): number {
+    const ahead = sizeOf(this.#s, this.#queue) + endedCount(this.#s)
+    return Math.max(0, Math.min(BATCH, AHEAD - ahead))
   }
 
   /** Puts the next call of a job into memory. */

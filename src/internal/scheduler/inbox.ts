@@ -71,6 +71,16 @@ export function hasMail(s: Sched): boolean {
   return Atomics.load(s.mem, HOST_INBOX) !== 0
 }
 
+/** How many Gs have ended and wait in rings for the host to take them. A momentary value. */
+export function endedCount(s: Sched): number {
+  let n = 0
+  for (let m = 0; m < s.machines; m++) {
+    const M = mw(s, m)
+    n += (Atomics.load(s.mem, M + M_DONE_TAIL) - s.mem[M + M_DONE_HEAD]) >>> 0
+  }
+  return n
+}
+
 /** Where the ring of machine `m` ends now, for {@link takeDone}. */
 export function doneTail(s: Sched, m: number): number {
   return Atomics.load(s.mem, mw(s, m) + M_DONE_TAIL)

@@ -4,8 +4,11 @@
  * Words written by different threads stand on different 64-byte lines. All offsets are in words unless a name
  * says bytes. Everything a thread needs to attach is in the first line, so a machine gets the buffer and no more.
  *
+ * Buffers begin where the runtime likes: on V8, 16 bytes behind a line, where glibc's allocator leaves room for its own
+ * notes. So what is used together stands in the first 12 words behind a boundary of 16, which share a line either way.
+ *
  * ```
- * header | idle bits | spinning bits | Ps | Ms | global queue | roots queue | marks | tasks | names | Gs | arena
+ * header | idle bits | spinning bits | Ps | Ms | global queue | roots queue | marks | homes | tasks | names | Gs | arena
  * ```
  */
 
@@ -156,24 +159,22 @@ export const G_NEXT = 3
 export const G_PARENT = 4
 /** Who waits for it: 0 the host, m+1 machine m. */
 export const G_WAITER = 5
-/** Which free list this record stood in last (see slots.ts), so that lists can be rebuilt. */
-export const G_HOME = 6
 /** How it ended; see codec/payload.ts. */
-export const G_OUTCOME = 7
+export const G_OUTCOME = 6
 /** Arena block of the payload, 0 when it is inline. */
-export const G_BLOCK = 8
-/** Bytes of the payload in the arena block. */
-export const G_BYTES = 9
-/** Unjoined children of one parent form a doubly linked list; touched only by the machine that runs the parent. */
-export const G_PREV = 10
-export const G_SIBLING = 11
+export const G_BLOCK = 7
 /** Kinds of the inline values. */
-export const G_TAGS = 12
+export const G_TAGS = 8
 /** First unjoined child. */
-export const G_CHILD = 13
-/** Inline payload, 8-byte aligned. */
-export const G_PAYLOAD = 14
-export const G_PAYLOAD_WORDS = G_WORDS - G_PAYLOAD
+export const G_CHILD = 9
+/** Inline payload, 8-byte aligned. One number, the usual one, stands in the line of all that comes before. */
+export const G_PAYLOAD = 10
+export const G_PAYLOAD_WORDS = 18
+/** Bytes of the payload in the arena block. */
+export const G_BYTES = 29
+/** Unjoined children of one parent form a doubly linked list; touched only by the machine that runs the parent. */
+export const G_PREV = 30
+export const G_SIBLING = 31
 
 /** Its caller does not want it any more. */
 export const FLAG_CANCEL = 1
@@ -238,6 +239,8 @@ export interface Sched {
   readonly queueMask: number
   /** One bit per G, used while a queue is compacted. Under that queue's lock; one set per queue. */
   readonly marks: number
+  /** By G: which free list it stood in last (see slots.ts). Beside the records, as it hardly ever changes. */
+  readonly homes: number
   readonly tasks: number
   readonly names: number
   readonly gs: number
@@ -265,7 +268,8 @@ const regions = (c: Config): Regions => {
   const gq = ms + c.machines * M_WORDS
   const rq = gq + Q_SLOTS + queueSize
   const marks = rq + Q_SLOTS + (c.bounded ? queueSize : 0)
-  const tasks = marks + 2 * markWords(c.capacity)
+  const homes = marks + 2 * markWords(c.capacity)
+  const tasks = homes + align(c.capacity + 1)
   const names = tasks + MAX_TASKS * TASK_WORDS
   // records on 128-byte boundaries: one G never shares a line with another
   const gs = (names + NAME_BYTES / 4 + G_WORDS - 1) & ~(G_WORDS - 1)
@@ -283,6 +287,7 @@ const regions = (c: Config): Regions => {
     rq,
     queueMask: queueSize - 1,
     marks,
+    homes,
     tasks,
     names,
     gs,
@@ -308,6 +313,7 @@ const view = (buffer: ArrayBufferLike, r: Regions): Sched => ({
   rq: r.rq,
   queueMask: r.queueMask,
   marks: r.marks,
+  homes: r.homes,
   tasks: r.tasks,
   names: r.names,
   gs: r.gs,

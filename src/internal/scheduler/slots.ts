@@ -2,14 +2,13 @@
  * Free G records. The host and every P have a list of their own, touched by one thread only; a central list behind a
  * lock evens them out, a chunk at a time (Go's `gfget` and `gfput`).
  *
- * `G_HOME` names the list a record stands in or stood in last. It is written before the record is linked, so that
+ * `homes` names the list a record stands in or stood in last. It is written before the record is linked, so that
  * after a death the lists of the dead can be made anew from the table: a FREE record with that home belongs to it.
  */
 import {
   G_BLOCK,
   G_CHILD,
   G_FLAGS,
-  G_HOME,
   G_NEXT,
   gw,
   HOST,
@@ -81,7 +80,7 @@ export function allocate(s: Sched, list: number, home: number, me: number): numb
 export function release(s: Sched, list: number, home: number, g: number, me: number): void {
   const G = gw(s, g)
   retire(s, g)
-  s.mem[G + G_HOME] = home
+  s.mem[s.homes + g] = home
   s.mem[G + G_NEXT] = s.mem[list]
   s.mem[list] = g
   s.mem[list + COUNT]++
@@ -110,7 +109,7 @@ function refill(s: Sched, list: number, home: number, me: number): boolean {
       break
     }
     const G = gw(s, g)
-    s.mem[G + G_HOME] = home
+    s.mem[s.homes + g] = home
     s.mem[G + G_NEXT] = s.mem[list]
     s.mem[list] = g
     s.mem[list + COUNT]++
@@ -128,7 +127,7 @@ function giveBack(s: Sched, list: number, keep: number, me: number): void {
     const G = gw(s, g)
     s.mem[list] = s.mem[G + G_NEXT]
     s.mem[list + COUNT]--
-    s.mem[G + G_HOME] = CENTRAL_HOME
+    s.mem[s.homes + g] = CENTRAL_HOME
     s.mem[G + G_NEXT] = s.mem[SLOTS_FREE]
     s.mem[SLOTS_FREE] = g
     s.mem[SLOTS_FREE + COUNT]++
@@ -153,7 +152,7 @@ export function rebuild(s: Sched, list: number, home: number): void {
   s.mem[list + COUNT] = 0
   for (let g = Math.min(s.capacity, s.mem[SLOTS_FRESH] - 1); g >= 1; g--) {
     const G = gw(s, g)
-    if (s.mem[G + G_HOME] !== home || stateOf(statusOf(s, g)) !== FREE) continue
+    if (s.mem[s.homes + g] !== home || stateOf(statusOf(s, g)) !== FREE) continue
     s.mem[G + G_NEXT] = s.mem[list]
     s.mem[list] = g
     s.mem[list + COUNT]++
