@@ -2,7 +2,7 @@
  * Three figures that tell whether the design is fast at its heart, each against its yardstick in the same run:
  * a bulk of tiny calls against piscina, spawn and join per G, and a round trip against a bare `Atomics` ping-pong.
  *
- * Two machines. Both sides alternate; medians of the rounds are printed, and ratios, since machines differ.
+ * Two machines. Both sides alternate and are warm; medians of the rounds are printed, and ratios, since machines differ.
  */
 import { Effect } from "effect"
 import { Pool } from "../mod.ts"
@@ -10,6 +10,8 @@ import { fib, increment } from "./tasks.ts"
 import { median, pingPong, piscinaRate, runtime } from "./support.ts"
 
 const ROUNDS = 7
+/** Rounds of both sides before those that count: compilers get to their last tier in the course of the first. */
+const WARM = 2
 const BULK = 100_000
 const FIB = 27
 /** Calls that fib(27) makes, the first one not counted: each is a spawn and a join. */
@@ -38,13 +40,14 @@ const program = Effect.gen(function* () {
   const spawns: Array<number> = []
   const ours: Array<number> = []
   const pings: Array<number> = []
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < WARM + ROUNDS; round++) {
     bulk.push((yield* timed(Pool.forEach(items, (i) => increment(i)))) * 1000 / BULK)
     theirs.push(yield* Effect.promise(() => piscina.microsPerCall(2000)))
     spawns.push((yield* timed(fib(FIB))) * 1e6 / SPAWNS)
     ours.push(yield* trips)
     pings.push(median(yield* Effect.promise(() => bare.micros(TRIPS))))
   }
+  for (const figures of [bulk, theirs, spawns, ours, pings]) figures.splice(0, WARM)
   yield* Effect.promise(() => piscina.close())
   yield* Effect.promise(() => bare.close())
   const row = (name: string, value: string, target: string) =>

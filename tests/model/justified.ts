@@ -21,9 +21,7 @@ export const justified: ReadonlySet<string> = new Set([
   "homes[#]: read in slots.rebuild · write in slots.refill",
   "homes[#]: read in slots.rebuild · write in slots.release",
   // what the dead machine had to do with was made before, and that is known to whoever learned of its death
-  "SLOTS_FRESH: load in sweep.freeHeld · write in slots.refill",
-  "SLOTS_FRESH: load in sweep.sweep · write in slots.refill",
-  "SLOTS_FRESH: read in slots.rebuild · write in slots.refill",
+  "SLOTS_FRESH: load in slots.newestRecord · write in slots.refill",
   // blocks that the living put into records do not bear the dead machine's stamp
   "G#.BLOCK: load in sweep.freeHeld · write in parts.payloadUser",
   "G#.BLOCK: load in sweep.freeHeld · write in parts.payloadParent",

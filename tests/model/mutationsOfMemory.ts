@@ -73,8 +73,8 @@ const sweep = [
     "",
   ]),
   mutation("the sweep leaves out the first G", "sweep.ts", [
-    "Atomics.load(s.mem, SLOTS_FRESH) - 1); g >= 1; g--) {\n    const status",
-    "Atomics.load(s.mem, SLOTS_FRESH) - 1); g > 1; g--) {\n    const status",
+    "newestRecord(s); g >= 1; g--) {\n    const status",
+    "newestRecord(s); g > 1; g--) {\n    const status",
   ]),
   mutation("the sweep queues lost roots with the others", "sweep.ts", [
     "s.bounded && s.mem[gw(s, g) + G_PARENT] === 0 ? lostRoots : lost",
@@ -104,7 +104,7 @@ const sweep = [
   ]),
   mutation("the sweep looks at the records after the blocks", "sweep.ts", [
     "b.owner === m && !referenced.has(b.block)).map((b) => b.block)\n  unlock(s, ARENA_LOCK)\n",
-    "b.owner === m).map((b) => b.block)\n  unlock(s, ARENA_LOCK)\n  const now = new Set<number>()\n  for (let g = 1; g <= s.capacity && g < Atomics.load(s.mem, SLOTS_FRESH); g++) {\n    if (stateOf(statusOf(s, g)) !== FREE) now.add(Atomics.load(s.mem, gw(s, g) + G_BLOCK))\n  }\n",
+    "b.owner === m).map((b) => b.block)\n  unlock(s, ARENA_LOCK)\n  const now = new Set<number>()\n  for (let g = newestRecord(s); g >= 1; g--) {\n    if (stateOf(statusOf(s, g)) !== FREE) now.add(Atomics.load(s.mem, gw(s, g) + G_BLOCK))\n  }\n",
   ], [
     "return held.every((block) => freeBlock(s, block, HOST))",
     "return held.every((block) => now.has(block) || freeBlock(s, block, HOST))",

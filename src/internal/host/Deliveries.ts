@@ -32,6 +32,7 @@ import {
   HOST_HOME,
   hostSleeps,
   machineOf,
+  newestRecord,
   nextOf,
   release,
   requestCancel,
@@ -131,7 +132,7 @@ export class Deliveries {
   expect(job: Job, index: number, g: number): void {
     this.#places[g] = this.#placeOf(job)
     this.#indices[g] = index
-    job.slots[index] = g
+    job.newest = g
     job.inFlight++
     this.inFlight++
     if (job.length === 1) this.#singles++
@@ -312,7 +313,6 @@ export class Deliveries {
   #forget(job: Job, index: number, g: number): void {
     if (job.listens) this.#progress.end(g)
     this.#places[g] = 0
-    job.slots[index] = 0
     if (--job.inFlight === 0) {
       this.#jobs[job.place] = undefined
       this.#vacant.push(job.place)
@@ -343,19 +343,34 @@ export class Deliveries {
     return unpackKey(textDecoder.decode(taskBytes(s, s.mem[gw(s, g) + G_TASK]))).name
   }
 
+  /**
+   * The Gs that the host waits for, of one job or of all. Looked for in the table, so that who submits need not keep them
+   * by job; and one at a time, since callers that are told of one may submit others meanwhile.
+   */
+  *#inProgress(of?: Job): Generator<number> {
+    if (of?.length === 1) {
+      if (of.inFlight > 0) yield of.newest
+      return
+    }
+    for (let g = newestRecord(this.#memory.s); g >= 1 && of?.inFlight !== 0; g--) {
+      const job = this.#jobOf(g)
+      if (job !== undefined && (of === undefined || job === of)) yield g
+    }
+  }
+
   /** The names of the tasks of a job's calls in progress, each once. */
   tasksOf(job: Job): ReadonlyArray<string> {
     const tasks = new Set<string>()
-    for (const g of job.slots) if (g !== 0) tasks.add(this.#taskOf(g))
+    for (const g of this.#inProgress(job)) tasks.add(this.#taskOf(g))
     return [...tasks]
   }
 
   /** Cancels all calls of a job. True if some of them run and have been asked to stop. */
   cancelAll(job: Job): boolean {
     let running = false
-    for (let index = 0; index < job.cursor && job.inFlight > 0; index++) {
-      const g = job.slots[index]
-      if (g !== 0 && !this.#cancelOne(g, () => job.owner.onInterrupted(index))) running = true
+    for (const g of this.#inProgress(job)) {
+      const index = this.#indices[g]
+      if (!this.#cancelOne(g, () => job.owner.onInterrupted(index))) running = true
     }
     return running
   }
@@ -363,9 +378,8 @@ export class Deliveries {
   /** For closing: ends all queued calls with `PoolClosed`. True if some run and have been asked to stop. */
   closeQueued(): boolean {
     let running = false
-    for (let g = 1; g < this.#places.length; g++) {
-      const job = this.#jobOf(g)
-      if (job === undefined) continue
+    for (const g of this.#inProgress()) {
+      const job = this.#jobOf(g)!
       const index = this.#indices[g]
       const task = this.#taskOf(g)
       if (!this.#cancelOne(g, () => job.fail(index, new PoolClosed({ task })))) running = true
@@ -391,7 +405,7 @@ export class Deliveries {
   taskOn(m: number): string | undefined {
     const { s } = this.#memory
     let waiting: number | undefined
-    for (let g = 1; g < this.#places.length; g++) {
+    for (let g = newestRecord(s); g >= 1; g--) {
       const status = statusOf(s, g)
       if (machineOf(status) !== m) continue
       if (stateOf(status) === RUNNING) return this.#taskOf(g)
@@ -404,9 +418,8 @@ export class Deliveries {
   abandon(reason: string): void {
     const { s } = this.#memory
     this.drain()
-    for (let g = 1; g < this.#places.length; g++) {
-      const job = this.#jobOf(g)
-      if (job === undefined) continue
+    for (const g of this.#inProgress()) {
+      const job = this.#jobOf(g)!
       const index = this.#indices[g]
       const status = statusOf(s, g)
       const started = stateOf(status) === RUNNING || stateOf(status) === WAITING

@@ -59,10 +59,10 @@ export class Job {
   inFlight = 0
   /** Calls that cannot be sent, whose owner is about to be told. */
   refusing = 0
+  /** G of the call that was submitted last. */
+  newest = 0
   /** Its place among the jobs with calls in progress, -1 while it has none. */
   place = -1
-  /** Gs of the calls in progress by index, 0 where there is none. */
-  readonly slots: Int32Array | Array<number>
   cancelled = false
   ended = false
   /** What travels with its calls of Effect tasks; null until the first of them is submitted. */
@@ -80,7 +80,6 @@ export class Job {
     this.length = length
     this.limit = limit
     this.listens = owner.onProgress !== undefined
-    this.slots = length === 1 ? [0] : new Int32Array(length)
   }
 
   /** Whether it has a call to submit now. */

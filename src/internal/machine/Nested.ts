@@ -70,12 +70,15 @@ const RETRY_MS = 5
 /** A batch of calls, or a single one, made by a G. */
 export class ChildJob extends Job {
   readonly parent: Running
+  /** Gs of the calls in progress by index, 0 where there is none. */
+  readonly slots: Int32Array | Array<number>
   /** Calls that are run without a record, and how to stop them. */
   readonly inlined: Set<() => void> = new Set()
 
   constructor(parent: Running, owner: JobOwner, length: number, limit: number) {
     super(owner, length, limit)
     this.parent = parent
+    this.slots = length === 1 ? [0] : new Int32Array(length)
   }
 }
 

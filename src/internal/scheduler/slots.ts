@@ -150,7 +150,7 @@ export function wantSlots(s: Sched): void {
 export function rebuild(s: Sched, list: number, home: number): void {
   s.mem[list] = 0
   s.mem[list + COUNT] = 0
-  for (let g = Math.min(s.capacity, s.mem[SLOTS_FRESH] - 1); g >= 1; g--) {
+  for (let g = newestRecord(s); g >= 1; g--) {
     const G = gw(s, g)
     if (s.mem[s.homes + g] !== home || stateOf(statusOf(s, g)) !== FREE) continue
     s.mem[G + G_NEXT] = s.mem[list]
@@ -159,10 +159,15 @@ export function rebuild(s: Sched, list: number, home: number): void {
   }
 }
 
+/** The last record that was ever given out: those above it are FREE and always were. A momentary value. */
+export function newestRecord(s: Sched): number {
+  return Math.min(s.capacity, Atomics.load(s.mem, SLOTS_FRESH) - 1)
+}
+
 /** Records in use: neither free nor never used. A momentary value, and not a cheap one: it reads the table. */
 export function inUse(s: Sched): number {
   let n = 0
-  for (let g = Math.min(s.capacity, Atomics.load(s.mem, SLOTS_FRESH) - 1); g >= 1; g--) {
+  for (let g = newestRecord(s); g >= 1; g--) {
     if (stateOf(statusOf(s, g)) !== FREE) n++
   }
   return n

@@ -35,12 +35,11 @@ import {
   RING_MASK,
   type Sched,
   SLOTS_FREE,
-  SLOTS_FRESH,
   SLOTS_LOCK,
   TASKS_LOCK,
 } from "./layout.ts"
 import { acquire, holder, unlock } from "./lock.ts"
-import { CENTRAL_HOME, homeOf, listOf, rebuild } from "./slots.ts"
+import { CENTRAL_HOME, homeOf, listOf, newestRecord, rebuild } from "./slots.ts"
 import {
   DONE,
   FREE,
@@ -83,7 +82,7 @@ export function sweep(s: Sched, m: number, p: number): Remains | undefined {
   const orphans: Array<number> = []
   const lost: Array<number> = []
   const lostRoots: Array<number> = []
-  for (let g = Math.min(s.capacity, Atomics.load(s.mem, SLOTS_FRESH) - 1); g >= 1; g--) {
+  for (let g = newestRecord(s); g >= 1; g--) {
     const status = statusOf(s, g)
     const state = stateOf(status)
     if (state === FREE) continue
@@ -152,7 +151,7 @@ function mark(s: Sched, seen: Uint8Array, hint: number): void {
  */
 function freeHeld(s: Sched, m: number): boolean {
   const referenced = new Set<number>()
-  for (let g = 1; g <= s.capacity && g < Atomics.load(s.mem, SLOTS_FRESH); g++) {
+  for (let g = newestRecord(s); g >= 1; g--) {
     if (stateOf(statusOf(s, g)) !== FREE) referenced.add(Atomics.load(s.mem, gw(s, g) + G_BLOCK))
   }
   if (!acquire(s, ARENA_LOCK, HOST)) return false
