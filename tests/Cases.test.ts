@@ -123,6 +123,11 @@ layer(Pool.layer({ procs: 3, capacity: 131_072 }), { excludeTestServices: true }
           expect(error).toMatchObject({ _tag: "NotSerializable" })
           expect((error as { readonly path: string }).path).toMatch(/^args\[0\]\../)
         }
+        for (const { call, name } of everyWay) {
+          const error = failureOf(yield* Effect.exit(call("gives", what)))
+          expect(error, name).toMatchObject({ _tag: "NotSerializable" })
+          expect((error as { readonly path: string }).path).toMatch(/^result\../)
+        }
       }
       yield* unspoiled
     }))
@@ -191,7 +196,7 @@ describe("A task whose machine ends", () => {
   // Elsewhere memory is the process's.
   it.live.skipIf(currentRuntime !== "node")("for want of memory fails likewise", () =>
     Effect.gen(function* () {
-      for (const { call, name } of directWays) {
+      for (const { call, name } of mortal) {
         const exit = yield* Effect.fork(Effect.exit(call("fills")))
         expect(yield* Pool.forEach(range(100), (i) => add(i, 0)), name).toEqual(range(100))
         expect(failureOf(yield* Fiber.join(exit)), name).toBeInstanceOf(MachineExited)

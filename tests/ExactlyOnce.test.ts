@@ -4,7 +4,6 @@ import { Pool, type PoolService } from "../src/index.ts"
 import * as basic from "./fixtures/tasks/basic.ts"
 import { bump, install, nextRandom, spread } from "./fixtures/tasks/cells.ts"
 import { NOTHING_LEFT, onEvery, rawPool, settledIn } from "./fixtures/tasks/pools.ts"
-import { currentRuntime } from "./support/run.ts"
 
 const makeCells = (n: number) => new Int32Array(new SharedArrayBuffer(4 * n))
 
@@ -81,8 +80,7 @@ describe("Each call runs exactly once", () => {
 })
 
 describe("Many machines", () => {
-  // On Node under tsx a worker costs most of a second of processor time before it can do anything.
-  it.scopedLive.skipIf(currentRuntime === "node")(
+  it.scopedLive(
     "64 on two cores share the work of a task",
     () =>
       Effect.gen(function* () {

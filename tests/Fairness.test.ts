@@ -8,7 +8,10 @@ import {
   effectMeeting,
   generatorMeeting,
   hogs,
+  longUntil,
+  mixes,
   pairs,
+  short,
   sleeps,
   sleepsBelow,
   sleepsByTurns,
@@ -77,6 +80,23 @@ describe("Fairness", () => {
     Effect.gen(function* () {
       for (const meeting of [asyncMeeting, effectMeeting, generatorMeeting]) yield* meeting(3, 30)
     }).pipe(Effect.provide(Pool.layer({ procs: 3 }))), 120_000)
+
+  it.live("no call waits behind a long one while a machine is free, whoever makes it", () =>
+    Effect.gen(function* () {
+      const machines = 10
+      const items = Array.from({ length: 200 }, (_, i) => i)
+      for (const callsMixed of [undefined, mixes.async, mixes.effect, mixes.generator]) {
+        for (let round = 0; round < 5; round++) {
+          // All machines but one are held until every short call has ended.
+          const long = new Set(items.filter((i) => (i + round) % 20 === 7).slice(0, machines - 1))
+          const shorts = items.length - long.size
+          const ended = cells(1)
+          if (callsMixed !== undefined) yield* callsMixed(items.map((i) => long.has(i)), ended, shorts)
+          else yield* Pool.forEach(items, (i) => long.has(i) ? longUntil(ended, shorts) : short(ended))
+          expect(Atomics.load(ended, 0)).toBe(shorts)
+        }
+      }
+    }).pipe(Effect.provide(Pool.layer({ procs: 10 }))), 120_000)
 
   for (const yields of [true, false]) {
     it.live(

@@ -6,7 +6,7 @@ import * as tasks from "./fixtures/tasks/basic.ts"
 import { NOTHING_LEFT, rawPool, settledIn } from "./fixtures/tasks/pools.ts"
 
 const { add, counted, ENDED, fails, gated, gatedAsync, identity, later, meet, MOST, newCells, open, reached } = tasks
-const { rejects, STARTED, untilCancelled } = tasks
+const { checkpointOnceOpen, rejects, STARTED, untilCancelled } = tasks
 
 const failureOf = <A, E>(exit: Exit.Exit<A, E>): E => {
   if (Exit.isSuccess(exit)) throw new Error(`it succeeded with ${String(exit.value)}`)
@@ -226,6 +226,23 @@ describe("A pool", () => {
         expect(ps.reduce((sum, p) => sum + p.counters.ticks, 0)).toBeGreaterThan(66_000)
       }))
   })
+})
+
+describe("A pool of one machine", () => {
+  it.scopedLive("starts none of a bulk that is interrupted, though the one that runs ends at once", () =>
+    Effect.gen(function* () {
+      const pool = yield* rawPool({ procs: 1 })
+      for (let round = 0; round < 20; round++) {
+        const cells = newCells()
+        const calls = (i: number) => i === 0 ? checkpointOnceOpen(cells) : gated(cells, i)
+        const bulk = yield* Effect.fork(Pool.forEach(range(4000), calls).pipe(Effect.provideService(Pool, pool)))
+        yield* Effect.promise(() => reached(cells, STARTED, 1))
+        open(cells)
+        expect(Exit.isInterrupted(yield* Fiber.interrupt(bulk))).toBe(true)
+        expect(cells[STARTED]).toBe(1)
+      }
+      expect(yield* settledIn(pool)).toEqual(NOTHING_LEFT)
+    }))
 })
 
 describe("After its scope has closed, a pool", () => {

@@ -75,7 +75,12 @@ const program = Effect.gen(function* () {
     }
   })
   yield* Effect.all([killing, calling, calling], { concurrency: "unbounded" })
-  return { outcomes, submitted: next, stats: yield* Pool.stats }
+  // What the dead had spawned and others run is waited for by nobody, and may take a moment more.
+  const stats = yield* Effect.repeat(Effect.delay(Pool.stats, 10), {
+    until: ({ inFlight, records }) => inFlight + records === 0,
+    times: 1000,
+  })
+  return { outcomes, submitted: next, stats }
 })
 
 const { outcomes, stats, submitted } = await Effect.runPromise(

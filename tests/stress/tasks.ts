@@ -1,5 +1,5 @@
 /** Tasks of the kill stress. Each bumps a cell of its own, so that running twice or not at all shows. */
-import { Effect } from "effect"
+import * as Effect from "effect/Effect"
 import { type Pool, Task } from "../../mod.ts"
 
 /** How much a tree's tasks compute, so that machines are killed in the middle of it. */

@@ -25,12 +25,10 @@ import {
   G_TASK,
   generationOf,
   gw,
-  hasMail,
   hintOf,
   HOST,
   HOST_FREE,
   HOST_HOME,
-  hostSleeps,
   machineOf,
   newestRecord,
   nextOf,
@@ -44,7 +42,6 @@ import {
   taskBytes,
   TOLD_SHIFT,
   WAITING,
-  wakeWord,
 } from "../scheduler/index.ts"
 import { errorOf } from "../taskError.ts"
 import type { Job } from "../job/Job.ts"
@@ -52,15 +49,6 @@ import { ProgressWatch } from "../job/ProgressWatch.ts"
 
 /** Outcomes taken before their records are used for new calls, while they are still in the processor's cache. */
 const REFILL = 128
-/** Looks at machines' rings for a lone call: some 10 microseconds. */
-const LOOKS = 2000
-/** After so many vain waits for a lone call, only every so-manieth is waited for. */
-const MAX_UNPAID = 4
-const PROBE_EVERY = 64
-/** With so many calls in flight, all of them of batches, the host looks by the clock instead of being called. */
-const DOZE_CALLS = 256
-/** Ms between two such looks. */
-const DOZE_MS = 1
 
 /** What the pool wants to know. */
 export interface DeliveriesOwner {
@@ -72,10 +60,6 @@ export interface DeliveriesOwner {
   readonly onIdle: () => void
   /** See `Callers.mayEnd`. */
   readonly mayEnd: (run: number, count: number, go: () => void) => boolean
-  /** See `Machines.wait`. */
-  readonly wait: (seen: number) => Promise<unknown> | undefined
-  /** See `Machines.doze`. */
-  readonly doze: (ms: number) => Promise<unknown>
 }
 
 const textDecoder = new TextDecoder()
@@ -98,17 +82,14 @@ export class Deliveries {
   readonly #indices: Int32Array
   /** Blocks that could not be freed because the arena's lock was taken. */
   #unfreed: Array<number> = []
-  /** Gs that are being delivered, and their flags. By one `drain` at a time: {@link listen} does not start another. */
+  /** Gs that are being delivered, and their flags. By one {@link drain} at a time. */
   readonly #taken = new Int32Array(REFILL)
   readonly #flags = new Int32Array(REFILL)
-  #listening = false
-  #draining = false
   #emptied: (() => void) | undefined
-  /** Calls in flight that were submitted alone. */
-  #singles = 0
-  /** How often in a row the host waited for a lone call in vain. */
-  #unpaid = 0
+  draining = false
   inFlight = 0
+  /** Those in flight that were submitted alone. */
+  singles = 0
 
   constructor(
     memory: Memory,
@@ -135,7 +116,7 @@ export class Deliveries {
     job.newest = g
     job.inFlight++
     this.inFlight++
-    if (job.length === 1) this.#singles++
+    if (job.length === 1) this.singles++
     if (job.listens) this.#progress.begin(g)
   }
 
@@ -156,48 +137,6 @@ export class Deliveries {
     return this.#jobs[this.#places[g]]
   }
 
-  /** Takes what has arrived, and waits for more as long as anything is outstanding. */
-  listen(): void {
-    // Not from a callback of `drain`: its caller listens when it is through.
-    if (this.#listening || this.#draining) return
-    const { s } = this.#memory
-    while (this.inFlight > 0) {
-      const seen = wakeWord(s)
-      // Soon, because the pool listens as the last thing it does when it submits.
-      if (this.drain()) queueMicrotask(this.#owner.onProgress)
-      if (this.inFlight === 0) return
-      // A machine that calls the host for each of many short Gs spends more on the calls than on the Gs.
-      const dozes = this.#singles === 0 && this.inFlight >= DOZE_CALLS
-      if (!dozes && (this.#comesSoon() || !hostSleeps(s))) continue
-      const rung = dozes ? this.#owner.doze(DOZE_MS) : this.#owner.wait(seen)
-      if (rung === undefined) continue
-      this.#listening = true
-      rung.then(() => {
-        this.#listening = false
-        this.drain()
-        this.#owner.onProgress()
-        this.listen()
-      })
-      return
-    }
-  }
-
-  /**
-   * Waits a few microseconds for the outcome of a lone call, if such waiting has been worth it lately: to sleep and be
-   * woken costs more than a small task takes.
-   */
-  #comesSoon(): boolean {
-    if (this.inFlight !== 1 || this.#unpaid >= MAX_UNPAID && ++this.#unpaid % PROBE_EVERY !== 0) return false
-    for (let i = 0; i < LOOKS; i += this.#memory.s.machines) {
-      if (hasMail(this.#memory.s)) {
-        this.#unpaid = 0
-        return true
-      }
-    }
-    this.#unpaid++
-    return false
-  }
-
   /**
    * Resolves when nothing is in flight, at the latest after `ms` milliseconds; at once if all that is has been waited
    * for as long as anyone would.
@@ -213,11 +152,11 @@ export class Deliveries {
     })
   }
 
-  /** Takes what has arrived by now. True if anything had. */
+  /** Takes what has arrived by now. True if anything had. Not from its own callbacks: see {@link draining}. */
   drain(): boolean {
     const { s } = this.#memory
     let delivered = 0
-    this.#draining = true
+    this.draining = true
     for (let m = 0; m < s.machines; m++) {
       // What comes after this is for the next time: else a host whose callers submit more might never return.
       const tail = doneTail(s, m)
@@ -231,7 +170,7 @@ export class Deliveries {
       this.#tryDeliver(g)
       g = next
     }
-    this.#draining = false
+    this.draining = false
     if (this.#unfreed.length > 0) this.#unfreed = this.#unfreed.filter((block) => !freeBlock(s, block, HOST))
     return delivered > 0
   }
@@ -291,7 +230,7 @@ export class Deliveries {
     const job = this.#jobOf(g)
     if (job === undefined) return
     const index = this.#indices[g]
-    this.#forget(job, index, g)
+    this.#forget(job, g)
     job.succeed(index, value)
     this.#after(job)
   }
@@ -303,14 +242,14 @@ export class Deliveries {
     const index = this.#indices[g]
     // Named before the record is given back.
     const task = outcome === INTERRUPTED ? "" : this.#taskOf(g)
-    this.#forget(job, index, g)
+    this.#forget(job, g)
     if (outcome === INTERRUPTED) job.owner.onInterrupted(index)
     else job.fail(index, errorOf(task, outcome, values))
     this.#after(job)
   }
 
   /** Gives the record back. */
-  #forget(job: Job, index: number, g: number): void {
+  #forget(job: Job, g: number): void {
     if (job.listens) this.#progress.end(g)
     this.#places[g] = 0
     if (--job.inFlight === 0) {
@@ -319,7 +258,7 @@ export class Deliveries {
       job.place = -1
     }
     this.inFlight--
-    if (job.length === 1) this.#singles--
+    if (job.length === 1) this.singles--
     release(this.#memory.s, HOST_FREE, HOST_HOME, g, HOST)
   }
 
@@ -352,7 +291,8 @@ export class Deliveries {
       if (of.inFlight > 0) yield of.newest
       return
     }
-    for (let g = newestRecord(this.#memory.s); g >= 1 && of?.inFlight !== 0; g--) {
+    const last = newestRecord(this.#memory.s)
+    for (let g = 1; g <= last && of?.inFlight !== 0; g++) {
       const job = this.#jobOf(g)
       if (job !== undefined && (of === undefined || job === of)) yield g
     }
@@ -365,47 +305,36 @@ export class Deliveries {
     return [...tasks]
   }
 
-  /** Cancels all calls of a job. True if some of them run and have been asked to stop. */
-  cancelAll(job: Job): boolean {
-    let running = false
-    for (const g of this.#inProgress(job)) {
-      const index = this.#indices[g]
-      if (!this.#cancelOne(g, () => job.owner.onInterrupted(index))) running = true
-    }
-    return running
-  }
-
-  /** For closing: ends all queued calls with `PoolClosed`. True if some run and have been asked to stop. */
-  closeQueued(): boolean {
-    let running = false
-    for (const g of this.#inProgress()) {
+  /**
+   * Stops calls: those of a job, which was cancelled, or all, since the pool closes. Ends what is queued, and only then
+   * asks what runs to stop: else one that is queued might start. True if some have been asked.
+   */
+  stop(of?: Job): boolean {
+    const { s } = this.#memory
+    for (const g of this.#inProgress(of)) {
+      if (!cancelQueued(s, g, generationOf(statusOf(s, g)))) continue
       const job = this.#jobOf(g)!
       const index = this.#indices[g]
-      const task = this.#taskOf(g)
-      if (!this.#cancelOne(g, () => job.fail(index, new PoolClosed({ task })))) running = true
+      const closed = of === undefined ? new PoolClosed({ task: this.#taskOf(g) }) : undefined
+      this.freePayload(g)
+      this.#forget(job, g)
+      if (closed === undefined) job.owner.onInterrupted(index)
+      else job.fail(index, closed)
+      this.#after(job)
+    }
+    let running = false
+    for (const g of this.#inProgress(of)) {
+      requestCancel(s, g)
+      running = true
     }
     return running
-  }
-
-  #cancelOne(g: number, tell: () => void): boolean {
-    const { s } = this.#memory
-    const job = this.#jobOf(g)!
-    if (!cancelQueued(s, g, generationOf(statusOf(s, g)))) {
-      requestCancel(s, g)
-      return false
-    }
-    this.freePayload(g)
-    this.#forget(job, this.#indices[g], g)
-    tell()
-    this.#after(job)
-    return true
   }
 
   /** The task that machine `m` is running, if any; else one whose continuation it may be running. */
   taskOn(m: number): string | undefined {
     const { s } = this.#memory
     let waiting: number | undefined
-    for (let g = newestRecord(s); g >= 1; g--) {
+    for (let g = 1; g <= newestRecord(s); g++) {
       const status = statusOf(s, g)
       if (machineOf(status) !== m) continue
       if (stateOf(status) === RUNNING) return this.#taskOf(g)
@@ -424,7 +353,7 @@ export class Deliveries {
       const status = statusOf(s, g)
       const started = stateOf(status) === RUNNING || stateOf(status) === WAITING
       const task = this.#taskOf(g)
-      this.#forget(job, index, g)
+      this.#forget(job, g)
       const error = started ? new MachineExited({ task, machine: machineOf(status), reason }) : new PoolClosed({ task })
       job.fail(index, error)
       this.#after(job)

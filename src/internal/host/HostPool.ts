@@ -26,6 +26,7 @@ import { Deliveries } from "./Deliveries.ts"
 import { Job, type JobOwner } from "../job/Job.ts"
 import { KeepAlive } from "./keepAlive.ts"
 import { Line } from "./Line.ts"
+import { Listener } from "./Listener.ts"
 import { Patience } from "./Patience.ts"
 import { Writer } from "./Writer.ts"
 
@@ -81,10 +82,13 @@ export class HostPool {
   readonly #patience: Patience
   readonly #keepAlive = new KeepAlive()
   readonly #line: Line
+  /** Where it was opened, if a task did that. */
+  readonly #machine = currentMachine()
   #closed: Promise<ReadonlyArray<MachineStuck>> | undefined
 
   constructor(options: HostPoolOptions, backend: Backend) {
     this.#options = options
+    this.#machine?.pools.add(this)
     this.s = create({
       procs: options.procs,
       machines: options.procs,
@@ -108,6 +112,9 @@ export class HostPool {
       onWantsMore: (job) => this.#line.join(job),
       onIdle: () => this.#settleDown(),
       mayEnd: (run, count, go) => callers.mayEnd(run, count, go),
+    })
+    const listener = new Listener(this.s, this.#deliveries, {
+      onProgress: () => this.#line.pump(),
       wait: (seen) => this.#crew.wait(seen),
       doze: (ms) => this.#crew.doze(ms),
     })
@@ -117,6 +124,7 @@ export class HostPool {
       onQueued: () => this.#crew.fed(),
       onBroken: (job) => this.cancel(job),
       onIdle: () => this.#settleDown(),
+      onPumped: () => listener.listen(),
     })
     this.#burials = new Burials(this.memory, this.#deliveries, () => this.#line.pump())
     this.#crew = backend.machines(this.s, this.shared, {
@@ -126,7 +134,7 @@ export class HostPool {
         m,
         p,
         loadTimeout: options.loadTimeout,
-        nesting: (currentMachine()?.nesting ?? -1) + 1,
+        nesting: (this.#machine?.nesting ?? -1) + 1,
         seed: (Math.random() * 2 ** 32) | 1,
         shared: this.shared.all(),
         ofPool: callers.ofPool,
@@ -194,7 +202,7 @@ export class HostPool {
     if (job.cancelled || job.ended) return
     job.cancelled = true
     this.#line.leave(job)
-    if (this.#deliveries.cancelAll(job)) this.#wakeForCancel()
+    if (this.#deliveries.stop(job)) this.#wakeForCancel()
     job.checkEnd()
     if (!job.ended) this.#options.bounded ? void this.close() : this.#patience.watch(job)
     this.#settleDown()
@@ -217,7 +225,7 @@ export class HostPool {
     this.#keepAlive.hold()
     Atomics.store(this.s.mem, STATE, CLOSING)
     this.#line.close()
-    if (this.#deliveries.closeQueued()) this.#wakeForCancel()
+    if (this.#deliveries.stop()) this.#wakeForCancel()
     // A batch that had reached its limit has come back for more when its queued calls were ended.
     this.#line.pump()
     await this.#deliveries.whenEmpty(grace)
@@ -230,6 +238,7 @@ export class HostPool {
     this.#deliveries.abandon("the pool was closed while it ran")
     this.#line.pump()
     this.#keepAlive.dispose()
+    this.#machine?.pools.delete(this)
     return stuck
   }
 

@@ -48,6 +48,8 @@ export interface LineOwner {
   readonly onBroken: (job: Job) => void
   /** There may be nothing left to do. */
   readonly onIdle: () => void
+  /** All that there was room for has been submitted. */
+  readonly onPumped: () => void
 }
 
 /** The line of jobs of one pool. */
@@ -125,7 +127,7 @@ export class Line {
       this.#pumping = false
       if (!this.#flush()) this.#tryLater()
       if (this.#waiting.size === 0) giveBackSurplus(this.#s)
-      this.#deliveries.listen()
+      this.#owner.onPumped()
     }
   }
 

@@ -74,6 +74,12 @@ import { Suspensions } from "./Suspensions.ts"
 const ROOM_NAP = 1
 const ROOM_LOOKS = 10_000
 
+/** A pool, as the machine on which it was opened sees it. */
+export interface OpenPool {
+  /** Resolves with those of its machines that could not be ended. */
+  readonly close: () => Promise<ReadonlyArray<Error>>
+}
+
 /** One per thread. Its fields are used by the loop, by spawn and join, and by nobody else. */
 export class MachineRuntime {
   readonly s: Sched
@@ -89,6 +95,8 @@ export class MachineRuntime {
   /** Where Gs in progress here tell how far they are. */
   readonly progress: ProgressSlots
   readonly nesting: number
+  /** What tasks of this machine have opened and nobody has closed yet. The machine does not end before they have. */
+  readonly pools: Set<OpenPool> = new Set()
   /** The G whose sync code runs now, 0 if none. */
   current = 0
   /** That G as its own code knows it, if it has asked. */

@@ -320,26 +320,22 @@ export class Nested {
     const { s } = r
     job.cancelled = true
     job.dropHeld()
-    let asked = false
     for (let index = 0; index < job.cursor && job.inFlight > 0; index++) {
       const hint = job.slots[index]
-      if (hint === 0) continue
       const g = indexOf(hint)
-      if (cancelQueued(s, g, generationOf(statusOf(s, g)))) {
-        r.freePayload(g)
-        this.#free(hint, this.#awaited.get(hint)!)
-        job.inFlight--
-        job.owner.onInterrupted(index)
-      } else {
-        requestCancel(s, g)
-        asked = true
-      }
+      if (hint === 0 || !cancelQueued(s, g, generationOf(statusOf(s, g)))) continue
+      r.freePayload(g)
+      this.#free(hint, this.#awaited.get(hint)!)
+      job.inFlight--
+      job.owner.onInterrupted(index)
     }
-    if (asked) {
+    // Those that run are asked to stop when none is queued any more: else one might start in the place of another.
+    const running = job.slots.filter((hint) => hint !== 0)
+    if (running.length > 0) {
+      for (const hint of running) requestCancel(s, indexOf(hint))
       announceCancel(s)
       // Those that sleep with the child in their event loop would see it at their next look only.
-      for (const hint of job.slots) {
-        if (hint === 0) continue
+      for (const hint of running) {
         const machine = machineOf(statusOf(s, indexOf(hint)))
         if (machine < s.machines) unpark(s, machine)
       }

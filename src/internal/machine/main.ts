@@ -36,8 +36,17 @@ for (const task of machine.nested.detached()) {
   machine.services.stray(`the pool was closed before the detached call of task "${task}" had ended`, Cause.empty)
 }
 await machine.services.close()
+await closePools()
 Atomics.store(s.mem, mw(s, init.m) + M_LIFE, M_EXITED)
 link.exit()
+
+/** Ends what tasks have left open: its threads are none of this pool's, and would outlive it. */
+async function closePools(): Promise<void> {
+  const stuck = await Promise.all([...machine.pools].map((pool) => pool.close()))
+  for (const error of stuck.flat()) {
+    machine.services.stray("a pool that a task had left open could not be closed", Cause.die(error))
+  }
+}
 
 /** Whose code an error comes from that was just caught: async functions are known on some runtimes. */
 function origin(): string {

@@ -158,12 +158,12 @@ function flush(s: Sim, batch: ReadonlyArray<number>): void {
   wakep(s)
 }
 
-/** Deliveries.listen, for ever: with nothing outstanding it waits for a death only. */
+/** Listener.listen, for ever: with nothing outstanding it waits for a death only. */
 function listen(s: Sim): void {
   for (;;) deliverOnce(s)
 }
 
-/** One round of Deliveries.listen, and the events that reach the host's loop. */
+/** One round of Listener.listen, and the events that reach the host's loop. */
 function deliverOnce(s: Sim): void {
   const died = s.mem[s.ghosts + DEATH]
   if (died !== 0) {
@@ -257,20 +257,21 @@ function forget(s: Sim, g: number): void {
   release(s, HOST_FREE, HOST_HOME, g, HOST)
 }
 
-/** HostPool.cancel: Deliveries.cancelAll and #wakeForCancel. */
+/** HostPool.cancel: Deliveries.stop and #wakeForCancel. */
 function cancelAll(s: Sim): void {
+  for (let g = 1; g <= s.capacity; g++) {
+    if (s.mem[s.ghosts + EXPECTED + g] === 0) continue
+    if (!cancelQueued(s, g, generationOf(statusOf(s, g)))) continue
+    promise(s.mem[s.ghosts + RAN + g] === 0, `G${g} was cancelled as not started, and had started`)
+    s.mem[s.ghosts + CANCELLED]++
+    freePayload(s, g)
+    forget(s, g)
+  }
   let running = false
   for (let g = 1; g <= s.capacity; g++) {
     if (s.mem[s.ghosts + EXPECTED + g] === 0) continue
-    if (cancelQueued(s, g, generationOf(statusOf(s, g)))) {
-      promise(s.mem[s.ghosts + RAN + g] === 0, `G${g} was cancelled as not started, and had started`)
-      s.mem[s.ghosts + CANCELLED]++
-      freePayload(s, g)
-      forget(s, g)
-    } else {
-      requestCancel(s, g)
-      running = true
-    }
+    requestCancel(s, g)
+    running = true
   }
   if (!running) return
   announceCancel(s)

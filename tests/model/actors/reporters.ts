@@ -77,7 +77,7 @@ function prepare(s: Sim, task: number): number {
   return makeRunnable(s, g)
 }
 
-/** Deliveries.listen. */
+/** Listener.listen. */
 function takeOrSleep(s: Sim): void {
   if (buried(s)) return
   const seen = wakeWord(s)

@@ -310,25 +310,24 @@ function forget(s: Sim, t: SimMachine, g: number): void {
 
 /** Nested.cancel. */
 function cancelCalls(s: Sim, t: SimMachine, caller: number): void {
+  for (let g = 1; g <= s.capacity; g++) {
+    if (t.awaited[g] === 0 || t.callers[g] !== caller) continue
+    if (!cancelQueued(s, g, generationOf(statusOf(s, g)))) continue
+    promise(s.mem[s.ghosts + RAN + g] === 0, `G${g} was cancelled as not started, and had started`)
+    freePayload(s, t, g)
+    forget(s, t, g)
+  }
   let asked = false
   for (let g = 1; g <= s.capacity; g++) {
-    if (t.awaited[g] !== 0 && t.callers[g] === caller) {
-      if (cancelQueued(s, g, generationOf(statusOf(s, g)))) {
-        promise(s.mem[s.ghosts + RAN + g] === 0, `G${g} was cancelled as not started, and had started`)
-        freePayload(s, t, g)
-        forget(s, t, g)
-      } else {
-        requestCancel(s, g)
-        asked = true
-      }
-    }
+    if (t.awaited[g] === 0 || t.callers[g] !== caller) continue
+    requestCancel(s, g)
+    asked = true
   }
   if (!asked) return
   announceCancel(s)
   for (let g = 1; g <= s.capacity; g++) {
-    if (t.awaited[g] !== 0 && t.callers[g] === caller) {
-      const machine = machineOf(statusOf(s, g))
-      if (machine < s.machines) unpark(s, machine)
-    }
+    if (t.awaited[g] === 0 || t.callers[g] !== caller) continue
+    const machine = machineOf(statusOf(s, g))
+    if (machine < s.machines) unpark(s, machine)
   }
 }
