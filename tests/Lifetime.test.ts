@@ -105,7 +105,7 @@ describe("No thread is left", () => {
       const start = performance.now()
       yield* runOn(1, [add(1, 2)])
       const whole = performance.now() - start
-      const steps = 20
+      const steps = 10
       for (let i = 0; i <= steps; i++) {
         const fiber = yield* Effect.fork(runOn(1, [add(1, 2)]))
         yield* Effect.sleep((whole * i) / steps)

@@ -104,7 +104,7 @@ const machines = [
     "",
   ]),
   mutation("who cancels calls wakes nobody", "suspended.ts", [
-    "      if (machine < s.machines) unpark(s, machine)\n",
+    "    if (machine < s.machines) unpark(s, machine)\n",
     "",
   ]),
   mutation("who cancels calls announces it before", "suspended.ts", [
@@ -112,8 +112,8 @@ const machines = [
     "  let asked = false\n  announceCancel(s)\n",
   ], ["  if (!asked) return\n  announceCancel(s)\n", "  if (!asked) return\n"]),
   mutation("who cancels calls takes those that were started for queued", "suspended.ts", [
-    "if (cancelQueued(s, g, generationOf(statusOf(s, g)))) {\n        promise(",
-    "if (cancelQueued(s, g, generationOf(statusOf(s, g))) || s.procs > 0) {\n        promise(",
+    "if (!cancelQueued(s, g, generationOf(statusOf(s, g)))) continue\n    promise(",
+    "if (!cancelQueued(s, g, generationOf(statusOf(s, g))) && s.procs < 0) continue\n    promise(",
   ]),
   mutation("a G that suspends does not look whether it was cancelled", "suspended.ts", [
     "  if (isCancelled(s, g)) t.seenEpoch = -1\n",
