@@ -10,6 +10,7 @@ import { dual } from "effect/Function"
 import * as Option from "effect/Option"
 import { type Call, isCall } from "./Call.ts"
 import type { TaskError } from "./Errors.ts"
+import { callIsNoList, itemIsNoCall } from "./internal/notACall.ts"
 import { type BulkOptions, type Outcomes, runBulk } from "./internal/run.ts"
 import { causeOf } from "./internal/taskError.ts"
 import { poolTag } from "./internal/tag.ts"
@@ -171,7 +172,7 @@ export const forEachOn = <A, B, E>(
   })
 
 const checked = <C extends AnyCall>(call: C, index: number): C => {
-  if (!isCall(call)) throw new TypeError(`item ${index} is not a call: make it by calling a task`)
+  if (!isCall(call)) throw itemIsNoCall(index, call)
   return call
 }
 
@@ -195,6 +196,7 @@ export const allOn = (
   options: AllOptions | undefined,
 ): Effect.Effect<unknown, unknown> =>
   Effect.suspend(() => {
+    if (isCall(calls)) throw callIsNoList(calls.task)
     const keys = Symbol.iterator in calls ? undefined : Object.keys(calls)
     const list = keys === undefined
       ? Array.from(calls as Iterable<AnyCall>)

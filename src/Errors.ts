@@ -90,7 +90,7 @@ const PoolClosedBase: TaggedBase<"PoolClosed"> = Data.TaggedError("PoolClosed") 
  */
 export class PoolClosed extends PoolClosedBase<{ readonly task: string }> {
   override get message(): string {
-    return `the pool is closed: task "${this.task}" was not run; keep the pool's scope open until its calls have ended`
+    return `the pool is closed: task "${this.task}" was not run; keep the pool open until its calls have ended`
   }
 }
 

@@ -37,7 +37,7 @@ export interface PoolOptions {
    * Default 64 MiB. Only what is used takes memory. A full arena holds submitters back.
    */
   readonly arena?: number | undefined
-  /** Longest time for a machine to become ready when it starts. Default 30 seconds. */
+  /** Longest time for a machine to become ready when it starts. Default 30 seconds. A number is in ms, as below. */
   readonly startTimeout?: DurationInput | undefined
   /** Longest time for the module of a task to be imported. Default 30 seconds. */
   readonly loadTimeout?: DurationInput | undefined
@@ -82,12 +82,32 @@ const millis = (option: string, value: DurationInput): Effect.Effect<number, Inv
     catch: () => new InvalidOptions({ option, value, expected: "a duration" }),
   })
 
+const ofPools = ["procs", "queue", "capacity", "arena", "startTimeout", "loadTimeout", "grace", "resourceLimits"]
+/** What else comes along: reserved, of other ways to open a pool, or of what is run there. */
+const others = ["killAfter", "seed", "signal", "mode", "discard", "onProgress"]
+
+/** A name that means nothing would otherwise be a wish that is not granted, and nobody would be told. */
+const namesKnown = (options: object): Effect.Effect<void, InvalidOptions> => {
+  const unknown = Object.entries(options).find(([name]) => !ofPools.includes(name) && !others.includes(name))
+  return unknown === undefined ? Effect.void : Effect.fail(
+    new InvalidOptions({
+      option: unknown[0],
+      value: unknown[1],
+      expected: `left out, as pools have no such option but ${ofPools.join(", ")}`,
+    }),
+  )
+}
+
 /** @internal */
 export const resolveOptions = (
   options: PoolOptions,
   bounded: boolean,
 ): Effect.Effect<Omit<HostPoolOptions, "onStray" | "onIgnored">, InvalidOptions> =>
   Effect.gen(function* () {
+    if (typeof options !== "object") {
+      return yield* Effect.fail(new InvalidOptions({ option: "options", value: options, expected: "an object" }))
+    }
+    yield* namesKnown(options)
     const procs = yield* whole(bounded ? "workers" : "procs", options.procs ?? availableParallelism(), 1, MAX_PROCS)
     const queue = options.queue ?? "local"
     if (queue !== "local" && queue !== "global") {

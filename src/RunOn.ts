@@ -5,8 +5,9 @@
  */
 import * as Effect from "effect/Effect"
 import { type AllError, allOn, type AllOptions, type AllValue } from "./Bulk.ts"
-import type { Call } from "./Call.ts"
+import { type Call, isCall } from "./Call.ts"
 import type { PoolError } from "./Errors.ts"
+import { callIsNoList } from "./internal/notACall.ts"
 import { type PoolOptions, resolveOptions } from "./Options.ts"
 import { makePool } from "./Pool.ts"
 
@@ -45,6 +46,7 @@ export const runOn = <
   options?: O,
 ): Effect.Effect<AllValue<Arg, O>, AllError<Arg, O> | PoolError> =>
   Effect.suspend((): Effect.Effect<unknown, unknown> => {
+    if (isCall(calls)) throw callIsNoList(calls.task)
     const list = Symbol.iterator in calls ? Array.from(calls) : calls
     const poolOptions = { ...options, procs: workers }
     if ((Array.isArray(list) ? list : Object.keys(list)).length === 0) {

@@ -41,6 +41,11 @@ type Whole =
   | SharedArrayBuffer
   | ArrayBufferView
 
+/** Node's, by what nothing else has: not all who use this have its types. */
+interface Buffer extends Uint8Array {
+  readonly readUint32LE: unknown
+}
+
 /**
  * Lists are written `A[]` on purpose: the compiler then looks at the element later, so that a type may contain lists
  * of itself. Tuples keep their shape by the mapping.
@@ -57,7 +62,8 @@ type Fields<T> = { [K in keyof T]: K extends symbol ? T[K] : Sendable<T[K]> }
  *
  * Refused, at any depth: functions, symbols, promises, and weak collections. Instances of classes with methods are
  * refused too, because an instance arrives as a plain object of its own enumerable properties, without them; that
- * includes Effect's `Option`, `Either`, `DateTime` and `Duration`: send what they hold, or encode them with a Schema.
+ * includes Effect's `Option`, `Either`, `DateTime` and `Duration`: send what they hold, or encode them with a Schema. A
+`Buffer` of Node arrives as a `Uint8Array`: that is the type to write down.
  * Not so errors, which keep their class if it is registered.
  *
  * `any` and `unknown` are let through, and checked when they are sent. Properties keyed by symbols are left out of the
@@ -69,6 +75,7 @@ type Fields<T> = { [K in keyof T]: K extends symbol ? T[K] : Sendable<T[K]> }
  * @category types
  */
 export type Sendable<T> = unknown extends T ? T
+  : T extends Buffer ? NotSendable<"a Buffer arrives as the Uint8Array that it extends: give it that type">
   : T extends Whole ? T
   : T extends symbol ? NotSendable<"symbols cannot be sent to another thread">
   : T extends ((...args: never) => unknown) | (abstract new (...args: never) => unknown)
@@ -127,13 +134,3 @@ type Yielded<Y> = [Y] extends [YieldWrap<Effect<unknown, unknown, Pool>>] ? Y
 export type SendableFunction<Args extends ReadonlyArray<unknown>, A> =
   & ((...args: Args) => A)
   & NoInfer<(...args: SendableArgs<Args>) => SendableResult<A>>
-
-/**
- * {@link SendableFunction} for a function that returns an Effect: what the Effect succeeds with is what is sent.
- *
- * @since 0.1.0
- * @category types
- */
-export type SendableEffect<Args extends ReadonlyArray<unknown>, A, E> =
-  & ((...args: Args) => Effect<A, E, Pool>)
-  & NoInfer<(...args: SendableArgs<Args>) => Effect<Sendable<A>, E, Pool>>

@@ -109,6 +109,10 @@ export type Served<R, ROut> = [R] extends [ROut | Pool | Scope] ? R
  * @since 0.1.0
  * @category types
  */
-export type ServedEffect<Args extends ReadonlyArray<unknown>, A, E, R, ROut> =
-  & ((...args: Args) => Effect<A, E, R>)
-  & NoInfer<(...args: SendableArgs<Args>) => Effect<Sendable<A>, E, Served<R, ROut>>>
+export type ServedEffect<Args extends ReadonlyArray<unknown>, Eff extends Effect<unknown, unknown, unknown>, ROut> =
+  & ((...args: Args) => Eff)
+  & NoInfer<
+    (
+      ...args: SendableArgs<Args>
+    ) => Effect<Sendable<Effect.Success<Eff>>, Effect.Error<Eff>, Served<Effect.Context<Eff>, ROut>>
+  >

@@ -13,7 +13,7 @@ import { checkpoint as checkCancelled } from "./internal/machine/waiting.ts"
 import { spawn as spawnChild } from "./internal/machine/spawn.ts"
 import type { SendableFunction } from "./Sendable.ts"
 import type { EffectOptions, ServedEffect } from "./Services.ts"
-import { isThenable } from "./internal/machine/MachineRuntime.ts"
+import { kindOf } from "./internal/notACall.ts"
 import { defineTask, learn } from "./internal/registry.ts"
 import { toTask } from "./internal/toTask.ts"
 
@@ -126,12 +126,17 @@ const toEffects = (fn: EffectGenerator) => (...args: Array<unknown>) => Effect.g
  * @since 0.1.0
  * @category constructors
  */
-export const effect = <Args extends ReadonlyArray<unknown>, A, E, R, ROut = never, LE = never>(
+export const effect = <
+  Args extends ReadonlyArray<unknown>,
+  Eff extends Effect.Effect<unknown, unknown, unknown>,
+  ROut = never,
+  LE = never,
+>(
   meta: ImportMeta,
   name: string,
-  fn: ServedEffect<Args, A, E, R, ROut>,
+  fn: ServedEffect<Args, Eff, ROut>,
   options?: EffectOptions<ROut, LE>,
-): Task<Args, A, E | LE> =>
+): Task<Args, Effect.Effect.Success<Eff>, Effect.Effect.Error<Eff> | LE> =>
   toTask(defineTask(meta, name, fn as never, { effect: true, layer: options?.layer as never }))
 
 /**
@@ -244,10 +249,4 @@ const machine = (what: string) => {
 const checked = <A, E>(what: string, call: Call<A, E>): Call<A, E> => {
   if (call?.def === undefined) throw new TypeError(`${what} takes a call, ${what}(task(...args)), not ${kindOf(call)}`)
   return call
-}
-
-const kindOf = (value: unknown): string => {
-  if (typeof value === "function") return "task" in value ? `the task "${value.task}" itself` : "a function"
-  if (isThenable(value)) return "a promise"
-  return Effect.isEffect(value) ? "another Effect" : String(value)
 }

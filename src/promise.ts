@@ -19,6 +19,7 @@ import type { AllValue } from "./Bulk.ts"
 import { type Call, isCall } from "./Call.ts"
 import { InvalidOptions } from "./Errors.ts"
 import { runAbortable } from "./internal/promise/abortable.ts"
+import { kindOf } from "./internal/notACall.ts"
 import { unwatch, watch } from "./internal/promise/abort.ts"
 import { Mapping } from "./internal/promise/Mapping.ts"
 import { SingleCall } from "./internal/promise/SingleCall.ts"
@@ -167,7 +168,8 @@ class OpenPool implements PromisePool {
 
   readonly run = <A, E>(call: Call<A, E>, options?: RunOptions): Promise<A> =>
     new Promise((resolve, reject) => {
-      if (!isCall(call)) throw new TypeError("this is not a call: make it by calling a task")
+      if (!isCall(call)) throw new TypeError(`run takes a call, run(task(...args)), not ${kindOf(call)}`)
+      if (options instanceof AbortSignal) throw new TypeError("a signal is given as an option: run(call, { signal })")
       const signal = options?.signal
       const listener = options?.onProgress
       const onProgress = listener && ((reported: Reported) => listener(toProgress(reported)))

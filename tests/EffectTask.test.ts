@@ -1,7 +1,7 @@
 import { describe, expect, layer } from "@effect/vitest"
-import { Cause, Effect, Either, Exit, Fiber } from "effect"
+import { Cause, Data, Effect, Either, Exit, Fiber } from "effect"
 import { expectTypeOf } from "vitest"
-import { type NotSerializable, Pool, type TaskError, TaskFailed } from "../mod.ts"
+import { type NotSerializable, Pool, Task, type TaskError, TaskFailed } from "../mod.ts"
 import {
   busy,
   forever,
@@ -15,6 +15,8 @@ import {
   unsendable,
 } from "./fixtures/effects/tasks.ts"
 import { threadCount } from "./support/threads.ts"
+
+class TooSmall extends Data.TaggedError("TooSmall")<{ readonly by: number }> {}
 
 const counters = () => new Int32Array(new SharedArrayBuffer(12))
 
@@ -42,6 +44,9 @@ describe("Task.effect", () => {
         const caught = yield* root(-1).pipe(Effect.catchTag("NotPositive", ({ n }) => Effect.succeed(n)))
         expect(caught).toBe(-1)
         expectTypeOf(root(1)).toMatchTypeOf<Effect.Effect<number, NotPositive | TaskError, Pool>>()
+        const branches = Task.effect(import.meta, "branches", (n: number) =>
+          n > 1 ? Effect.succeed(n) : n < 0 ? new TooSmall({ by: -n }) : new NotPositive({ n }))
+        expectTypeOf(branches).toEqualTypeOf<Task.Task<[n: number], number, NotPositive | TooSmall>>()
       }))
 
     it.effect("brings the whole cause back: failure, defect and what a finalizer added", () =>

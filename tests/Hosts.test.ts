@@ -53,6 +53,14 @@ describe.concurrent("A program", () => {
     expect(await runScript(fixture("idle.ts"), ["a closed pool"])).toMatchObject({ code: 0, stdout: "sum 3\nend\n" })
   })
 
+  it("ends after a call to a pool that has closed", async () => {
+    expect(await runScript(fixture("idle.ts"), ["a call too late"])).toEqual({
+      code: 0,
+      stdout: "sum 3\nPoolClosed\nend\n",
+      stderr: "",
+    })
+  })
+
   it("may hold the tasks that it calls", async () => {
     expect(await runScript(fixture("guarded.ts"))).toEqual({ code: 0, stdout: "a host starts\n[2,4]\n", stderr: "" })
   })

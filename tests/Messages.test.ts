@@ -3,6 +3,7 @@ import { describe, expect, it, layer } from "@effect/vitest"
 import { Cause, Effect, Exit } from "effect"
 import { InvalidOptions, MachineStartFailed, Pool, runOn } from "../mod.ts"
 import * as mistakes from "./fixtures/cases/mistakes.ts"
+import { openPool } from "../src/promise.ts"
 import { add, identity } from "./fixtures/tasks/basic.ts"
 import { currentRuntime } from "./support/run.ts"
 
@@ -71,6 +72,43 @@ describe("Somebody is told", () => {
         expect(error.message).toBe(`option "procs" must be a whole number from 1 to 1,024, not ${text}`)
       }
     }))
+
+  it.effect("which option there is not, and which there are", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(Effect.scoped(Pool.make({ workers: 2 } as never)))
+      expect(error).toMatchObject({ _tag: "InvalidOptions", option: "workers", value: 2 })
+      expect(error.message).toContain("but procs, queue, capacity")
+      const noObject = yield* Effect.flip(Effect.scoped(Pool.make(2 as never)))
+      expect(noObject.message).toBe(`option "options" must be an object, not 2`)
+    }))
+
+  it("that a call is no list of calls, nor a task a call", async () => {
+    const texts = async (...effects: ReadonlyArray<Effect.Effect<unknown, unknown, Pool>>) => {
+      const pool = Pool.layerDeterministic()
+      const exits = effects.map((effect) => Effect.runPromiseExit(Effect.provide(effect, pool)))
+      return (await Promise.all(exits)).map((exit) => Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "no failure")
+    }
+    const [one, list, items, itself] = await texts(
+      runOn(2, add(1, 2) as never),
+      Pool.all(add(1, 2) as never),
+      Pool.all([add(1, 2), 7 as never]),
+      Pool.forEach([1], () => add as never),
+    )
+    for (const text of [one, list]) expect(text).toContain("as a list or a record: [add(...args)], not add(...args)")
+    expect(items).toContain("item 1 is not a call, task(...args), but 7")
+    expect(itself).toContain(`item 0 is not a call, task(...args), but the task "add" itself`)
+  })
+
+  it("how a promise pool takes calls and signals", async () => {
+    await using pool = await openPool({ procs: 1 })
+    const refusal = (promise: Promise<unknown>) => promise.then(() => "no failure", (error) => String(error))
+    expect(await refusal(pool.run(add as never))).toBe(
+      `TypeError: run takes a call, run(task(...args)), not the task "add" itself`,
+    )
+    expect(await refusal(pool.run(add(1, 2), AbortSignal.timeout(1e6) as never))).toBe(
+      "TypeError: a signal is given as an option: run(call, { signal })",
+    )
+  })
 
   it.live("which option gives a machine more time to start, and what takes it on Node", () =>
     Effect.gen(function* () {

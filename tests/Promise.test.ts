@@ -533,6 +533,7 @@ describe("openPool", () => {
   it.each([
     ["an idle pool", ["sum 3", "end"]],
     ["a loop that was left", ["sum 3", "first 1", "end"]],
+    ["a call too late", ["sum 3", "PoolClosed", "end"]],
     ["calls in flight", ["sum 3", "end", "late 0", "late 1", "late 2"]],
   ])("lets a program end by itself that leaves %s behind", async (ending, lines) => {
     const result = await runScript(new URL("./fixtures/lifetime/promise.ts", import.meta.url), [ending])

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer"
 // deno-lint-ignore-file require-await no-explicit-any ban-types no-unused-vars -- they are what is tested
 import { Data, Effect } from "effect"
 import type * as DateTime from "effect/DateTime"
@@ -155,6 +156,11 @@ describe("Sendable", () => {
     })
     // @ts-expect-error -- an instance with methods
     make(() => new Circle())
+    // @ts-expect-error -- one that has its methods no more
+    make(() => Buffer.from("x"))
+    // @ts-expect-error -- likewise
+    make((buffer: Buffer) => buffer.toString("hex"))
+    make((bytes: Uint8Array): Uint8Array => Buffer.from(bytes))
   })
 
   it("says what to do with a result that is an Effect or a call", () => {

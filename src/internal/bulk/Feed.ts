@@ -8,6 +8,7 @@ import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
 import { isCall } from "../../Call.ts"
 import type { Described, Job, JobOwner } from "../job/Job.ts"
+import { itemIsNoCall } from "../notACall.ts"
 import type { Submitter } from "../poolHost.ts"
 import { causeOf, type Failure } from "../taskError.ts"
 
@@ -97,7 +98,7 @@ class Batch<A> implements JobOwner {
 
   describe(index: number): Described {
     const call = this.feed.owner.call(this.items[this.from + index], this.base + index)
-    if (!isCall(call)) throw new TypeError(`item ${this.base + index} is not a call: make it by calling a task`)
+    if (!isCall(call)) throw itemIsNoCall(this.base + index, call)
     return call
   }
 

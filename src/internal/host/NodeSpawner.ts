@@ -76,9 +76,13 @@ export const makeNodeSpawner = (options: NodeSpawnerOptions = {}): Spawner => ({
   spawn: (entry, name, init, events) => {
     const machine = new Machine(init, events)
     const { Worker } = process.getBuiltinModule("node:worker_threads")
+    const { resourceLimits } = options
+    // What tells how to read a program from the command line is none of a worker's business, and Node refuses it there.
+    const execArgv = process.execArgv.filter((arg) => !arg.startsWith("--input-type"))
+    const inherited = execArgv.length === process.execArgv.length ? {} : { execArgv }
     const worker = new Worker(
       loadable(entry),
-      options.resourceLimits === undefined ? { name } : { name, resourceLimits: options.resourceLimits },
+      resourceLimits === undefined ? { name, ...inherited } : { name, ...inherited, resourceLimits },
     )
     machine.attach({
       post: (message, transfer) => worker.postMessage(message, transfer as ReadonlyArray<ArrayBuffer>),

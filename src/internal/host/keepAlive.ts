@@ -12,10 +12,12 @@ const LINGER_MS = 20
  */
 export class KeepAlive {
   #needed = false
+  #disposed = false
   #timer: ReturnType<typeof setInterval> | undefined
 
-  /** From here on the process stays alive. */
+  /** From here on the process stays alive. Not after {@link dispose}: what is refused then is no reason. */
   hold(): void {
+    if (this.#disposed) return
     this.#needed = true
     this.#timer ??= setInterval(() => this.#check(), LINGER_MS)
   }
@@ -26,11 +28,16 @@ export class KeepAlive {
   }
 
   #check(): void {
-    if (!this.#needed) this.dispose()
+    if (!this.#needed) this.#letGo()
   }
 
-  /** Lets go at once. */
+  /** Lets go at once, and for good. */
   dispose(): void {
+    this.#disposed = true
+    this.#letGo()
+  }
+
+  #letGo(): void {
     clearInterval(this.#timer)
     this.#timer = undefined
   }

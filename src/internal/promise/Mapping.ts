@@ -1,6 +1,7 @@
 /** Calls made from a source that is read no further than its results are wanted. */
 import { isCall } from "../../Call.ts"
 import type { Described } from "../job/Job.ts"
+import { itemIsNoCall } from "../notACall.ts"
 import type { Submitter } from "../poolHost.ts"
 import { type Stoppable, unwatch, watch } from "./abort.ts"
 import { SingleCall } from "./SingleCall.ts"
@@ -143,7 +144,7 @@ export class Mapping<A, B> implements AsyncIterableIterator<B, undefined>, Async
     let call: unknown
     try {
       call = this.#options.call(result.value, index)
-      if (!isCall(call)) throw new TypeError(`item ${index} is not a call: make it by calling a task`)
+      if (!isCall(call)) throw itemIsNoCall(index, call)
     } catch (error) {
       return this.#fail(error)
     }
