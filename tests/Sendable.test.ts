@@ -1,5 +1,5 @@
-import { Buffer } from "node:buffer"
 // deno-lint-ignore-file require-await no-explicit-any ban-types no-unused-vars -- they are what is tested
+import { Buffer } from "node:buffer"
 import { Data, Effect } from "effect"
 import type * as DateTime from "effect/DateTime"
 import type * as Option from "effect/Option"
