@@ -83,14 +83,17 @@ export class MachineStuck
 const PoolClosedBase: TaggedBase<"PoolClosed"> = Data.TaggedError("PoolClosed") as TaggedBase<"PoolClosed">
 
 /**
- * The pool was closed before the call could run, or a call was made after it closed.
+ * The pool was closed before the call could run, or a call was made after it closed; `started` is false then. With
+ * promises also what a call is rejected with that closing the pool stopped while it ran: `started` is true. An Effect
+ * that waits for such a call is interrupted instead.
  *
  * @since 0.1.0
  * @category errors
  */
-export class PoolClosed extends PoolClosedBase<{ readonly task: string }> {
+export class PoolClosed extends PoolClosedBase<{ readonly task: string; readonly started: boolean }> {
   override get message(): string {
-    return `the pool is closed: task "${this.task}" was not run; keep the pool open until its calls have ended`
+    const what = this.started ? "was stopped while it ran" : "was not run"
+    return `the pool is closed: task "${this.task}" ${what}; keep the pool open until its calls have ended`
   }
 }
 

@@ -119,7 +119,7 @@ export interface PromisePool extends AsyncDisposable {
   /**
    * Runs a call. Rejects with what it failed with, itself: `TaskFailed` if the function threw, another `TaskError`, or
    * an Effect task's own error; a defect of an Effect task as it was thrown; with the signal's reason if it was
-   * aborted. A call that closing the pool stopped while it ran is rejected with Effect's `InterruptedException`.
+   * aborted. A call that closing the pool stopped while it ran is rejected with `PoolClosed` whose `started` is true.
    *
    * @example
    * const primes = await pool.run(countPrimes(0, 1e6), { signal: AbortSignal.timeout(1000) })

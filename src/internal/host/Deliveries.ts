@@ -315,7 +315,7 @@ export class Deliveries {
       if (!cancelQueued(s, g, generationOf(statusOf(s, g)))) continue
       const job = this.#jobOf(g)!
       const index = this.#indices[g]
-      const closed = of === undefined ? new PoolClosed({ task: this.#taskOf(g) }) : undefined
+      const closed = of === undefined ? new PoolClosed({ task: this.#taskOf(g), started: false }) : undefined
       this.freePayload(g)
       this.#forget(job, g)
       if (closed === undefined) job.owner.onInterrupted(index)
@@ -354,8 +354,10 @@ export class Deliveries {
       const started = stateOf(status) === RUNNING || stateOf(status) === WAITING
       const task = this.#taskOf(g)
       this.#forget(job, g)
-      const error = started ? new MachineExited({ task, machine: machineOf(status), reason }) : new PoolClosed({ task })
-      job.fail(index, error)
+      job.fail(
+        index,
+        started ? new MachineExited({ task, machine: machineOf(status), reason }) : new PoolClosed({ task, started }),
+      )
       this.#after(job)
     }
   }

@@ -237,7 +237,7 @@ export class Line {
         job.owner.onBroken(error)
         break
       }
-      job.fail(index, new PoolClosed({ task }))
+      job.fail(index, new PoolClosed({ task, started: false }))
     }
     job.cursor = job.length
     job.checkEnd()

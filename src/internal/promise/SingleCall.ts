@@ -1,5 +1,6 @@
 /** One call with callbacks: no fiber, and no Effect, for each. */
 import * as Cause from "effect/Cause"
+import { PoolClosed } from "../../Errors.ts"
 import type { Described, Job, JobOwner } from "../job/Job.ts"
 import type { Reported } from "../job/ProgressWatch.ts"
 import type { Submitter } from "../poolHost.ts"
@@ -80,8 +81,7 @@ export class SingleCall implements JobOwner, Stoppable {
   onInterrupted(): void {
     if (this.#stopped !== undefined) return
     // Nobody but a pool that closes asks a call to stop that was not stopped here.
-    const message = `task "${this.#call.def.name}" was stopped: its pool was closed while it ran`
-    this.#onError(new Cause.InterruptedException(message))
+    this.#onError(new PoolClosed({ task: this.#call.def.name, started: true }))
   }
 
   onBroken(error: unknown): void {
