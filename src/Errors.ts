@@ -18,12 +18,26 @@ const TaskFailedBase: TaggedBase<"TaskFailed"> = Data.TaggedError("TaskFailed") 
 
 /**
  * The task's function threw, or its promise was rejected. `error` is what was thrown, whatever it was:
- * an error with its name, message, stack, cause and own properties, or a plain value such as `undefined`.
+ * an error with its name, message, stack, cause and own properties, or a plain value such as `undefined`. The stack of
+ * this one leads to where that was thrown, in the task.
  *
  * @since 0.1.0
  * @category errors
  */
 export class TaskFailed extends TaskFailedBase<{ readonly task: string; readonly error: unknown }> {
+  constructor(props: { readonly task: string; readonly error: unknown }) {
+    super(props)
+    const frames = framesOf(props.error)
+    // Its own frames would tell where an outcome was received. What prints errors prints those, and not `error`.
+    if (frames !== undefined) {
+      Object.defineProperty(this, "stack", {
+        value: `${this.name}: ${this.message}\n${frames}`,
+        configurable: true,
+        writable: true,
+      })
+    }
+  }
+
   override get message(): string {
     const origin = originOf(this)
     const { error } = origin
@@ -31,6 +45,12 @@ export class TaskFailed extends TaskFailedBase<{ readonly task: string; readonly
     const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
     return `task "${this.task}" failed${through}: ${what}`
   }
+}
+
+/** Where an error was thrown, if it tells that as V8 does, and as Bun does likewise. */
+const framesOf = (error: unknown): string | undefined => {
+  const stack = error instanceof Error ? error.stack : undefined
+  return typeof stack === "string" ? /^ +at .*/ms.exec(stack)?.[0] : undefined
 }
 
 const MAX_CALLERS = 100_000

@@ -96,6 +96,19 @@ layer(Pool.layer({ procs: 2, arena: 1 << 20 }), { excludeTestServices: true })(
         expect(error).not.toBeInstanceOf(CodedError)
       }))
 
+    it.effect("an error whose failure leads to where it was thrown, through all its callers", () =>
+      Effect.gen(function* () {
+        for (const call of [throws("coded"), rejectsWith("coded"), waiting.passesOn("coded", false)]) {
+          const { message, stack } = yield* failure(call)
+          expect(message).toMatch(/task ".*" failed.*: CodedError: with all$/)
+          const [told, frame] = stack!.split("\n")
+          expect(told).toBe(`TaskFailed: ${message}`)
+          expect(frame).toContain("errors.ts")
+        }
+        const { stack } = yield* failure(throws("undefined"))
+        expect(stack).toMatch(/^TaskFailed: task "throws" failed: undefined\n +at /)
+      }))
+
     it.effect("an error of a registered class as an instance of it", () =>
       forAll("known", (error) => {
         if (!(error instanceof KnownError)) throw new Error("not of the class")
