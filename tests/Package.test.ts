@@ -44,6 +44,16 @@ const files = {
     console.log(await pool.run(double(21)))
     await pool.close()
   `,
+  "twice.mjs": `
+    import * as runon from "./twice/dist/index.js"
+    import { openPool } from "runon/promise"
+    export const half = runon.Task.make(import.meta, "half", (n) => n / 2)
+    if (runon.isMain(import.meta)) {
+      const pool = await openPool({ procs: 1 })
+      console.log(await pool.run(half(42)).catch((error) => error._tag + ": " + error.message))
+      await pool.close()
+    }
+  `,
   "typed.ts": `
     import * as Effect from "effect/Effect"
     import { runOn, Task } from "runon"
@@ -147,6 +157,13 @@ describe.skipIf(currentRuntime !== "node")("Package (packed once, on Node, for a
     expect(outputs).toMatchObject({ primes: "", main: expect.stringMatching(/^148933\n/) })
     expect(Object.entries(outputs).filter(([name, output]) => name !== "primes" && output === "")).toEqual([])
   }, 180_000)
+
+  it("says so if a program holds two copies of it", async () => {
+    cpSync(join(app, "node_modules/runon"), join(app, "twice"), { recursive: true })
+    expect(await run(app, process.execPath, "twice.mjs")).toMatch(
+      /^TaskNotFound: task "half" .* another copy of this package.* instead of file:.*modules\/runon\/.* and file:.*twice\//,
+    )
+  })
 
   it.each([
     ["Node", process.execPath, []],

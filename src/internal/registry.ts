@@ -35,7 +35,13 @@ export interface TaskKind {
   readonly codec?: TaskDef["codec"]
 }
 
+const COPIES: unique symbol = Symbol.for("runon/copies")
 const known = new Map<string, TaskDef>()
+
+/** The copies of this package that this thread has loaded, by the URL of this module: none knows another's tasks. */
+export const copies: Set<string> = (globalThis as { [COPIES]?: Set<string> })[COPIES] ??= new Set()
+copies.add(import.meta.url)
+
 /** Names by `import.meta`: a module that is evaluated anew has a new one and may define its tasks anew. */
 const namesOf = new WeakMap<ImportMeta, Set<string>>()
 
