@@ -11,7 +11,9 @@
  *
  * @module
  */
-import { Data, Effect, Schedule } from "effect"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
 import { lstatSync, readdirSync, statSync } from "node:fs"
 import process from "node:process"
 import { parseArgs } from "node:util"

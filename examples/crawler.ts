@@ -5,12 +5,12 @@
  *     bun examples/crawler.ts [IN_PROGRESS]
  *     npx tsx examples/crawler.ts [IN_PROGRESS]
  *
- * What it shows: async tasks. One that waits holds no worker, so two workers have as many fetches in progress as they
- * may, with no more threads than for one.
+ * What it shows: Effect tasks that use a service, `HttpClient` of `@effect/platform`, which each worker has once. One that
+ * waits holds no worker, so two workers have as many fetches in progress as they may, with no more threads than for one.
  *
  * @module
  */
-import { Effect } from "effect"
+import * as Effect from "effect/Effect"
 import process from "node:process"
 import { isMain, Pool } from "../mod.ts"
 import { type Page, visit } from "./crawler_tasks.ts"

@@ -10,7 +10,9 @@
  *
  * @module
  */
-import { Context, Effect, Layer } from "effect"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { isMain, Pool, type TaskError } from "../mod.ts"
 import { longest } from "./layers_tasks.ts"
 

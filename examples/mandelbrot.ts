@@ -10,7 +10,7 @@
  *
  * @module
  */
-import { Effect } from "effect"
+import * as Effect from "effect/Effect"
 import { writeFileSync } from "node:fs"
 import process from "node:process"
 import { availableParallelism, isMain, Pool } from "../mod.ts"

@@ -10,7 +10,7 @@
  *
  * @module
  */
-import { Effect } from "effect"
+import * as Effect from "effect/Effect"
 import process from "node:process"
 import { isMain, Pool } from "../mod.ts"
 import { mergeSort } from "./merge_sort_tasks.ts"

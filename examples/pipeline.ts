@@ -12,7 +12,9 @@
  *
  * @module
  */
-import { Chunk, Effect, Stream } from "effect"
+import * as Chunk from "effect/Chunk"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
 import { createReadStream } from "node:fs"
 import process from "node:process"
 import { isMain, Pool } from "../mod.ts"

@@ -10,7 +10,7 @@
  *
  * @module
  */
-import { Effect } from "effect"
+import * as Effect from "effect/Effect"
 import { isMain, runOn, Task } from "../mod.ts"
 
 const countPrimes = Task.make(import.meta, "countPrimes", (from: number, to: number): number => {

@@ -8,7 +8,9 @@ import { fileURLToPath } from "node:url"
 import * as zlib from "node:zlib"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { sumLine } from "../examples/checksum.ts"
+import { visit } from "../examples/crawler_tasks.ts"
 import { paintRows } from "../examples/mandelbrot_tasks.ts"
+import { runOn } from "../src/promise.ts"
 import { currentRuntime, type RunOptions, runScript, startScript } from "./support/run.ts"
 
 const root = fileURLToPath(new URL("../", import.meta.url))
@@ -341,6 +343,15 @@ describe("crawler", () => {
     // The runtime may start a few of its own meanwhile, but not one for each fetch.
     if (counts !== null) expect(Number(counts[2]) - Number(counts[1])).toBeLessThan(12)
     if (process.platform === "linux") expect(counts).not.toBeNull()
+  })
+
+  it("says what it could not fetch", async () => {
+    const url = "http://127.0.0.1:1/page/7"
+    await expect(runOn(1, [visit(url)])).rejects.toMatchObject({
+      _tag: "Unreachable",
+      url,
+      message: `Transport error (GET ${url})`,
+    })
   })
 })
 

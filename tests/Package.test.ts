@@ -121,12 +121,9 @@ describe.skipIf(currentRuntime !== "node")("Package (packed once, on Node, for a
     }
     writeFileSync(join(app, "readme/tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }))
     const tarball = readdirSync(dir).find((name) => name.endsWith(".tgz"))!
-    // Its peers are linked; its few dependencies come from npm's cache where they are there.
+    // Its peer is linked; its few dependencies come from npm's cache where they are there.
     await run(app, "npm", "install", "--prefer-offline", "--legacy-peer-deps", "--no-package-lock", join(dir, tarball))
-    mkdirSync(join(app, "node_modules/@effect"))
-    for (const name of ["effect", "@effect/platform"]) {
-      symlinkSync(join(modules, name), join(app, "node_modules", name), "dir")
-    }
+    symlinkSync(join(modules, "effect"), join(app, "node_modules/effect"), "dir")
   }, 240_000)
 
   afterAll(() => rmSync(dir, { recursive: true, force: true }))
@@ -153,7 +150,9 @@ describe.skipIf(currentRuntime !== "node")("Package (packed once, on Node, for a
     const readme = join(app, "readme")
     await run(readme, process.execPath, join(modules, "typescript/bin/tsc"), "--project", readme)
     const outputs: Record<string, string> = {}
-    for (const name of Object.keys(programs)) outputs[name] = await run(readme, process.execPath, `${name}.js`)
+    // On Deno, where workers start in a fraction of the time; that the package runs everywhere is shown below.
+    const deno = [join(modules, ".bin/deno"), "run", "--no-prompt", "--allow-read", "--allow-net=127.0.0.1"] as const
+    for (const name of Object.keys(programs)) outputs[name] = await run(readme, ...deno, `${name}.js`)
     expect(outputs).toMatchObject({ primes: "", main: expect.stringMatching(/^148933\n/) })
     expect(Object.entries(outputs).filter(([name, output]) => name !== "primes" && output === "")).toEqual([])
   }, 180_000)

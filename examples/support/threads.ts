@@ -47,8 +47,11 @@ const fromLocks = async (): Promise<Threads | undefined> => {
 /** The threads of this process now; undefined where there is no way to tell. */
 export const threads: Effect.Effect<Threads | undefined> = Effect.promise(async () => fromProc() ?? await fromLocks())
 
-const leftOf = (before: Threads, during: Threads, after: Threads): ReadonlyArray<string> =>
-  [...after.names].flatMap(([id, name]) => during.names.has(id) && !before.names.has(id) ? [name] : [])
+/** Bun's garbage collector has helpers for the whole process, and starts them when it first needs them. */
+const ofNoWorker = "HeapHelper"
+
+const cameBetween = (before: Threads, after: Threads): ReadonlyArray<string> =>
+  [...after.names].flatMap(([id, name]) => before.names.has(id) || name === ofNoWorker ? [] : [id])
 
 /**
  * Tells how many threads there were before a pool, while it was open, and after it, and which of those that came with
@@ -61,14 +64,15 @@ export const threadReport = (before: Threads | undefined, during: Threads | unde
     if (before === undefined || during === undefined || after === undefined) {
       return "threads: not counted, this system does not tell"
     }
-    for (let tries = 0; tries < 50 && leftOf(before, during, after).length > 0; tries++) {
+    const came = cameBetween(before, during)
+    const leftOf = ({ names }: Threads) => came.flatMap((id) => names.get(id) ?? [])
+    for (let tries = 0; tries < 50 && leftOf(after).length > 0; tries++) {
       yield* Effect.sleep("20 millis")
       after = (yield* threads) ?? after
     }
-    const left = leftOf(before, during, after)
-    const came = [...during.names.keys()].filter((id) => !before.names.has(id)).length
+    const left = leftOf(after)
     return `${before.what}: ${before.names.size} before, ${during.names.size} with the pool open, ` +
-      `${after.names.size} after it closed; of the ${came} that came with it ${left.length} left` +
+      `${after.names.size} after it closed; of the ${came.length} that came with it ${left.length} left` +
       (left.length > 0 ? ` (${left.join(", ")})` : "") +
       (before.what === "workers" ? " (counted by the locks they hold; Deno shows threads only with -A)" : "")
   })

@@ -20,6 +20,10 @@ const fail = (error: unknown): void => {
   }
 }
 
+// The main thread has none. This one is that of a file, whose origin is no address: programs that take it for a page's,
+// as `@effect/platform` does, cannot fetch anything.
+delete (globalThis as { location?: unknown }).location
+
 // Nothing is awaited at the top level: Deno hands no message to a worker whose first module is not done.
 scope.onmessage = ({ data }) => {
   const note = readNote(data)
