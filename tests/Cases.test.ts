@@ -275,7 +275,7 @@ describe("A call whose module does not load", () => {
         expect(Exit.isInterrupted(yield* Fiber.interrupt(trying))).toBe(true)
       }
       yield* unspoiled
-    }).pipe(Effect.provide(Pool.layer({ procs: 2, loadTimeout: 2500 }))))
+    }).pipe(Effect.provide(Pool.layer({ procs: 2, loadTimeout: 1000 }))))
 })
 
 describe("Every way of calling", () => {

@@ -1,16 +1,30 @@
-import { readdirSync } from "node:fs"
+import { readdirSync, readFileSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
 
+/** Bun's helpers for the whole process, which come when there is work for them and go up to half a minute after it. */
+const ofProcess = new Set(["HeapHelper", "JITWorker", "JSCWarmUp", "s Signal Sender"])
+
+const nameOf = (id: string): string | undefined => {
+  try {
+    return readFileSync(`/proc/self/task/${id}/comm`, "utf8").trim()
+  } catch {
+    return undefined // it has just ended
+  }
+}
+
 /**
- * The threads of this process, those of the runtime itself included; undefined where there is no /proc. Runtimes start
+ * The threads of this process, most of the runtime's own included; undefined where there is no /proc. Runtimes start
  * some of theirs late (for files, for compiling): count the baseline after a first worker has come and gone.
  */
 export const threadCount = (): number | undefined => {
+  let ids: ReadonlyArray<string>
   try {
-    return readdirSync("/proc/self/task").length
+    ids = readdirSync("/proc/self/task")
   } catch {
     return undefined
   }
+  if (!("Bun" in globalThis)) return ids.length
+  return ids.map(nameOf).filter((name) => name !== undefined && !ofProcess.has(name)).length
 }
 
 /**
