@@ -101,7 +101,7 @@ export interface MapResults<out A> extends AsyncIterableIterator<A, undefined>, 
   /**
    * Ends it, as leaving a `for await` loop does: cancels calls that have not started, asks those that run to stop and
    * waits for their end, and calls the `return` of the source's iterator, whose error is the one this rejects with. A
-   * source that is waiting for its next item is told, but not waited for.
+   * source that is waiting for its next item is told, but waited for no longer than a turn of the event loop.
    */
   readonly return: () => Promise<IteratorResult<A, undefined>>
   readonly [Symbol.asyncIterator]: () => MapResults<A>

@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import process from "node:process"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
-import { runScript } from "./support/run.ts"
+import { currentRuntime, runScript } from "./support/run.ts"
 
 const fixture = (name: string): URL => new URL(`./fixtures/lifetime/${name}`, import.meta.url)
 
@@ -59,6 +60,12 @@ describe.concurrent("A program", () => {
       stdout: "sum 3\nPoolClosed\nend\n",
       stderr: "",
     })
+  })
+
+  it.runIf(currentRuntime === "node")("may give up machines that never finish loading", async () => {
+    const stalling = new URL("./fixtures/lifetime/stallsWorkers.mjs", import.meta.url)
+    const env = { NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ""} --import ${stalling}` }
+    expect(await runScript(fixture("givesUp.ts"), [], { env })).toEqual({ code: 0, stdout: "given up\n", stderr: "" })
   })
 
   it("may hold the tasks that it calls", async () => {

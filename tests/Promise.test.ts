@@ -404,9 +404,31 @@ describe("pool.map", () => {
         throw new Error("cannot be closed")
       }
     }
-    const results = pool.map(items(), (n) => add(n, 0), { concurrency: 1 })
-    await results.next()
-    expect(await failureOf(results.return())).toMatchObject({ message: "cannot be closed" })
+    const asyncItems = async function* () {
+      for (const item of items()) {
+        await null
+        yield item
+      }
+    }
+    for (const source of [items(), asyncItems()]) {
+      const results = pool.map<number, number>(source, (n) => add(n, 0), { concurrency: 1 })
+      await results.next()
+      expect(await failureOf(results.return())).toMatchObject({ message: "cannot be closed" })
+    }
+  })
+
+  it("is left with the error of a source that is asked for another item meanwhile", async () => {
+    let i = 0
+    const items: AsyncIterable<number> = {
+      [Symbol.asyncIterator]: () => ({
+        next: () => Promise.resolve({ done: false, value: i++ }),
+        return: () => Promise.reject(new Error("cannot be closed")),
+      }),
+    }
+    const loop = async () => {
+      for await (const n of pool.map(items, (n) => add(n, 0))) if (n === 3) break
+    }
+    expect(await failureOf(loop())).toMatchObject({ message: "cannot be closed" })
   })
 
   it("ends when its signal is aborted, with the reason, and leaves no listener", async () => {

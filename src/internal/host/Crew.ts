@@ -120,6 +120,11 @@ export class Crew implements Machines {
 
   stopping(): void {
     this.#stopping = true
+    // Those that still load have nothing to end, and need not get to where they would see that they are to go.
+    if (!this.#spawner.canTerminate) return
+    for (const member of this.#members) {
+      if (member !== undefined && member.exit === undefined && this.#life(member.m) < M_READY) member.handle.terminate()
+    }
   }
 
   /** Whether all machines have ended, with proof. */
@@ -128,9 +133,11 @@ export class Crew implements Machines {
   }
 
   get atFullStrength(): boolean {
-    return this.#members.every((member) =>
-      member?.exit === undefined && Atomics.load(this.#s.mem, mw(this.#s, member!.m) + M_LIFE) === M_READY
-    )
+    return this.#members.every((member) => member?.exit === undefined && this.#life(member!.m) === M_READY)
+  }
+
+  #life(m: number): number {
+    return Atomics.load(this.#s.mem, mw(this.#s, m) + M_LIFE)
   }
 
   kill(m: number): void {
@@ -195,7 +202,7 @@ export class Crew implements Machines {
     const member: Member = { m, handle, gone: whenGone, exit: undefined }
     this.#members[m] = member
     const exit = await within(this.#startTimeout, Promise.race([whenReady, whenGone]))
-    if (Atomics.load(mem, mw(this.#s, m) + M_LIFE) < M_READY) {
+    if (this.#life(m) < M_READY) {
       handle.terminate()
       const reason = exit === "late" ? `it was not ready after ${this.#startTimeout} ms` : reasonOf(exit ?? undefined)
       throw new MachineStartFailed({ machine: m, reason })
@@ -207,7 +214,7 @@ export class Crew implements Machines {
   async #died(m: number, exit: MachineExit): Promise<void> {
     if (this.#stopping) {
       // One that did not leave its loop may have held a lock that others need on their way out.
-      const left = Atomics.load(this.#s.mem, mw(this.#s, m) + M_LIFE) === M_EXITED
+      const left = this.#life(m) === M_EXITED
       if (!left) await this.#owner.onDeath(m, m, reasonOf(exit))
       return
     }

@@ -26,6 +26,8 @@ type Source<A> = Iterator<A> | AsyncIterator<A>
 
 const DONE = { done: true, value: undefined } as const
 
+const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))
+
 /** Results as they are asked for. Nothing is read before the first is. */
 export class Mapping<A, B> implements AsyncIterableIterator<B, undefined>, AsyncDisposable, Stoppable {
   readonly #pool: Submitter
@@ -245,8 +247,7 @@ export class Mapping<A, B> implements AsyncIterableIterator<B, undefined>, Async
   async #closeSource(): Promise<void> {
     if (this.#exhausted) return
     const closed = this.#source?.return?.()
-    // One that waits for an item hears of it only when that has come, which may be never.
-    if (this.#pulling) Promise.resolve(closed).catch(() => {})
-    else await closed
+    // One that waits for an item hears of it only when that has come, which may be now, or never.
+    await (this.#pulling ? Promise.race([closed, turn()]) : closed)
   }
 }
