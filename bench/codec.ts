@@ -20,7 +20,7 @@ interface Candidate {
   readonly decode: (bytes: Uint8Array) => unknown
 }
 
-const shared: SharedBuffers = { idOf: () => 0, byId: () => undefined }
+const shared: SharedBuffers = { idOf: () => 0, byId: () => undefined, unmention: () => {} }
 const packr = new Packr({ structuredClone: true, moreTypes: true })
 const unpackr = new Unpackr({ structuredClone: true, moreTypes: true })
 const textEncoder = new TextEncoder()

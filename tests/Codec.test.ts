@@ -1,8 +1,8 @@
 import * as FastCheck from "effect/FastCheck"
 import { describe, expect, it } from "vitest"
-import { decode, encode, sharedIds, Unsendable } from "../src/internal/codec/codec.ts"
+import { copy, decode, encode, encodeFailure, sharedIds, Unsendable } from "../src/internal/codec/codec.ts"
 import { readInline, readInline1, type Views, writeInline, writeInline1 } from "../src/internal/codec/inline.ts"
-import { refused, refusedResult, roundTrip, shared } from "./support/codec.ts"
+import { mentions, refused, refusedResult, roundTrip, shared } from "./support/codec.ts"
 
 describe("inline payload", () => {
   const WORDS = 18
@@ -212,7 +212,7 @@ describe("codec", () => {
       set: new Set([1 as unknown, one, 2]),
     }
     const bytes = encode([value], "args", shared).slice()
-    expect([...sharedIds(bytes)].sort()).toEqual([shared.idOf(one), shared.idOf(two)].sort())
+    expect([...sharedIds(bytes)].sort()).toEqual([shared.idOf(one, []), shared.idOf(two, [])].sort())
     const back = decode(bytes, shared)[0] as typeof value
     expect(back.one).toBe(one)
     expect(back.list[0]).toBe(back.map.get("v"))
@@ -227,9 +227,43 @@ describe("codec", () => {
     expect(sharedIds(encode([1], "args", shared))).toBe(sharedIds(encode([new Map()], "args", shared)))
   })
 
+  it("mentions each shared buffer once in what it sends, and in nothing that it refuses", () => {
+    const buffer = new SharedArrayBuffer(64)
+    const id = shared.idOf(buffer, [])
+    const others = mentions[id]
+    const views = [new Int32Array(buffer), new Uint8Array(buffer, 8)]
+    const throwing = new Proxy({}, {
+      getPrototypeOf: () => {
+        throw new Error("no")
+      },
+    })
+    for (const values of [[buffer], views, [views, buffer], [views[0], views[0]], [new Error("x", { cause: views })]]) {
+      const bytes = encode(values, "args", shared).slice()
+      expect(sharedIds(bytes)).toEqual([id])
+      expect(mentions[id]).toBe(others + 1)
+      shared.unmention(sharedIds(bytes))
+      copy(values, "args", shared)
+      expect(mentions[id]).toBe(others)
+    }
+    for (const value of [() => {}, throwing, { views, f: () => {} }, new Date(NaN), { toJSON: 1n, views }]) {
+      for (const values of [[buffer, value], [value, buffer], [[buffer], value]]) {
+        let sent: ReadonlyArray<number> = []
+        try {
+          sent = sharedIds(encode(values, "args", shared).slice())
+        } catch (error) {
+          expect(error).toBeInstanceOf(Unsendable)
+        }
+        expect(mentions[id]).toBe(others + sent.length)
+        shared.unmention(sent)
+        shared.unmention(sharedIds(encodeFailure(values, shared).slice()))
+        expect(mentions[id]).toBe(others)
+      }
+    }
+  })
+
   it("fails to decode when a shared buffer is unknown", () => {
     const bytes = encode([new SharedArrayBuffer(8)], "args", shared).slice()
-    expect(() => decode(bytes, { idOf: () => 0, byId: () => undefined })).toThrow("not known")
+    expect(() => decode(bytes, { ...shared, byId: () => undefined })).toThrow("not known")
   })
 
   it("survives a getter that encodes", () => {

@@ -1,14 +1,36 @@
 import { expect } from "vitest"
-import { decode, encode, encodeFailure, type SharedBuffers, Unsendable } from "../../src/internal/codec/codec.ts"
+import {
+  decode,
+  encode,
+  encodeFailure,
+  type SharedBuffers,
+  sharedIds,
+  Unsendable,
+} from "../../src/internal/codec/codec.ts"
 
 const buffers: Array<SharedArrayBuffer> = []
+/** How many payloads mention each buffer. */
+export const mentions: Array<number> = []
 export const shared: SharedBuffers = {
-  idOf: (buffer) => buffers.includes(buffer) ? buffers.indexOf(buffer) : buffers.push(buffer) - 1,
+  idOf: (buffer, mentioned) => {
+    const id = buffers.includes(buffer) ? buffers.indexOf(buffer) : buffers.push(buffer) - 1
+    if (!mentioned.includes(id)) {
+      mentioned.push(id)
+      mentions[id] = (mentions[id] ?? 0) + 1
+    }
+    return id
+  },
   byId: (id) => buffers[id],
+  unmention: (ids) => ids.forEach((id) => mentions[id]--),
 }
 
 /** There and back, as a result. The receiver decodes a copy of its own. */
-export const roundTrip = <A>(value: A): A => decode(encode([value], "result", shared).slice(), shared)[0] as A
+export const roundTrip = <A>(value: A): A => {
+  const bytes = encode([value], "result", shared).slice()
+  const back = decode(bytes, shared)[0] as A
+  shared.unmention(sharedIds(bytes))
+  return back
+}
 /** There and back, as what was thrown. */
 export const failTrip = (error: unknown): unknown => decode(encodeFailure(error, shared).slice(), shared)[0]
 

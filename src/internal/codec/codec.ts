@@ -68,14 +68,13 @@ const withHeader = (mark: number, ids: ReadonlyArray<number>, body: Uint8Array):
   return bytes.subarray(0, start + body.length)
 }
 
-const encodeShared = (list: SharedList): Uint8Array => {
-  const ids = [...new Set(list.shells.map((shell) => shell.id))]
-  return withHeader(SHARED_MARK, ids, textEncoder.encode(JSON.stringify(list)))
-}
+const encodeShared = (list: SharedList, ids: ReadonlyArray<number>): Uint8Array =>
+  withHeader(SHARED_MARK, ids, textEncoder.encode(JSON.stringify(list)))
 
 /**
  * Encodes a list of arguments, or a list of one result (`root` is where paths begin). The bytes are valid until the
- * next call. Throws `Unsendable`, and nothing else.
+ * next call. Throws `Unsendable`, and nothing else. Whoever throws the bytes away, sent or not, unmentions their
+ * {@link sharedIds}.
  */
 export const encode = (
   values: ReadonlyArray<unknown>,
@@ -83,12 +82,14 @@ export const encode = (
   shared: SharedBuffers,
 ): Uint8Array => {
   if (isJson(values)) return encodeJson(values)
-  const list = sharedList(values, shared)
-  if (list !== undefined) return encodeShared(list)
+  const ids: Array<number> = []
+  const list = sharedList(values, shared, ids)
+  if (list !== undefined) return encodeShared(list, ids)
   const copier = new Copier({ root, shared, lenient: false, maxDepth: Infinity })
   try {
     return encodeGraph(copier, copier.graph(values))
   } catch (cause) {
+    shared.unmention(copier.ids)
     if (cause instanceof Unsendable) throw cause
     return copier.refuse(cause instanceof RangeError ? describe(cause) : `reading it threw ${describe(cause)}`)
   }
@@ -104,14 +105,31 @@ export const encodeFailure = (error: unknown, shared: SharedBuffers): Uint8Array
       return encodeGraph(copier, copier.graph([error]))
     } catch {
       // Nested more deeply than the serializer can follow: once more, cut off.
+      shared.unmention(copier.ids)
     }
   }
   return encodeJson([describe(error)])
 }
 
-/** The ids of the shared buffers that `decode` will ask for. */
+/** Values as they arrive on another thread. Throws `Unsendable`. */
+export const copy = (
+  values: ReadonlyArray<unknown>,
+  root: "args" | "result",
+  shared: SharedBuffers,
+): Array<unknown> => {
+  const bytes = encode(values, root, shared)
+  const ids = sharedIds(bytes)
+  const copied = decode(bytes, shared)
+  shared.unmention(ids)
+  return copied
+}
+
+/** Whether bytes that begin with this mention shared buffers. */
+export const hasIds = (first: number): boolean => first === GRAPH_MARK || first === SHARED_MARK
+
+/** The ids of the shared buffers that `decode` will ask for, each once. */
 export const sharedIds = (bytes: Uint8Array): ReadonlyArray<number> => {
-  if (bytes[0] !== GRAPH_MARK && bytes[0] !== SHARED_MARK) return noIds
+  if (!hasIds(bytes[0])) return noIds
   const header = new DataView(bytes.buffer, bytes.byteOffset)
   const count = header.getUint32(4, true)
   return count === 0 ? noIds : Array.from({ length: count }, (_, i) => header.getUint32(GRAPH_HEADER + i * 4, true))

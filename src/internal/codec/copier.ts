@@ -187,8 +187,7 @@ export class Copier {
     offset: number,
     length: number,
   ): unknown {
-    const id = this.options.shared.idOf(buffer)
-    if (!this.ids.includes(id)) this.ids.push(id)
+    const id = this.options.shared.idOf(buffer, this.ids)
     const shell: SharedShell = { kind: "shared", id, view, offset, length }
     return this.absent(value, shell)
   }

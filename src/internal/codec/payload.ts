@@ -17,7 +17,7 @@ import {
   payloadOf,
   type Sched,
 } from "../scheduler/index.ts"
-import { encode, type SharedBuffers } from "./codec.ts"
+import { encode, hasIds, type SharedBuffers, sharedIds } from "./codec.ts"
 import { readInline, readInline1, type Views, writeInline, writeInline1 } from "./inline.ts"
 
 /** The value that the task returned. */
@@ -106,6 +106,15 @@ export const detach = ({ s }: Memory, g: number, me: number): number => {
   return block
 }
 
+/**
+ * The shared buffers that a payload mentions whose block was detached. They must be unmentioned before the block is
+ * freed, and after it was detached: a machine that dies between may leave a mention behind, but takes none away twice.
+ */
+export const idsIn = ({ s }: Memory, block: number): ReadonlyArray<number> => {
+  const at = payloadOf(block)
+  return hasIds(s.u8[at]) ? sharedIds(s.u8.subarray(at)) : noIds
+}
+
 /** How `g` ended. */
 export const outcomeOf = ({ s }: Memory, g: number): number => s.mem[gw(s, g) + G_OUTCOME]
 
@@ -114,7 +123,9 @@ export const setOutcome = ({ s }: Memory, g: number, outcome: number): void => {
   s.mem[gw(s, g) + G_OUTCOME] = outcome
 }
 
-const noBuffers: SharedBuffers = { idOf: () => 0, byId: () => undefined }
+const noIds: ReadonlyArray<number> = []
+
+const noBuffers: SharedBuffers = { idOf: () => 0, byId: () => undefined, unmention: () => {} }
 
 /**
  * Writes an outcome that consists of numbers and strings. If there is no room for it in the arena, strings are cut

@@ -25,6 +25,7 @@ const noBuffers: SharedBuffers = {
     throw new Unsendable("", "shared memory is not logged")
   },
   byId: () => undefined,
+  unmention: () => {},
 }
 
 /** An error as a cause: that of the Effect, if it is what running one as a promise was rejected with. */

@@ -39,8 +39,11 @@ export interface Graph {
 
 /** The buffers that both sides know by number. */
 export interface SharedBuffers {
-  idOf(buffer: SharedArrayBuffer): number
+  /** The number of a buffer. If it is not in `mentioned`, it is put there, and counts as mentioned by one payload more. */
+  idOf(buffer: SharedArrayBuffer, mentioned: Array<number>): number
   byId(id: number): SharedArrayBuffer | undefined
+  /** A payload that mentions these is gone, or was never sent. */
+  unmention(ids: ReadonlyArray<number>): void
 }
 
 /** Assigns, also where assignment would reach a setter: the own property "__proto__" is data like any other. */

@@ -16,7 +16,7 @@ import * as LogLevel from "effect/LogLevel"
 import * as LogSpan from "effect/LogSpan"
 import * as Tracer from "effect/Tracer"
 import { unpackCause } from "../codec/cause.ts"
-import { decode, type SharedBuffers } from "../codec/codec.ts"
+import { decode, type SharedBuffers, sharedIds } from "../codec/codec.ts"
 import type { Job } from "../job/Job.ts"
 import { answerConfig } from "./config.ts"
 import { dataOf, DEFAULT_CALLER, get, initial, pack, type Packed, parentOf, POOL_CALLER } from "./envelope.ts"
@@ -100,6 +100,7 @@ export class Callers {
     } catch (error) {
       this.#owner.onStray(error) // of a user's logger or tracer
     }
+    this.#shared.unmention(sharedIds(bytes))
     if (run === 0) return
     const heard = (this.#heard.get(run) ?? 0) + 1
     this.#heard.set(run, heard)

@@ -6,6 +6,7 @@ import {
   copyBytes,
   detach,
   hasBytes,
+  idsIn,
   INTERRUPTED,
   type Memory,
   outcomeOf,
@@ -213,7 +214,10 @@ export class Deliveries {
     this.freePayload(g)
     const ids = sharedIds(bytes)
     if (this.#shared.knows(ids)) return this.#settleWith(g, outcome, bytes)
-    this.#shared.whenKnown(ids, () => this.#settleWith(g, outcome, bytes))
+    this.#shared.whenKnown(ids, () => {
+      this.#settleWith(g, outcome, bytes)
+      this.#owner.onProgress()
+    })
   }
 
   #settleWith(g: number, outcome: number, bytes: Uint8Array): void {
@@ -274,7 +278,9 @@ export class Deliveries {
   /** Frees the payload of a G of which the host has the record. */
   freePayload(g: number): void {
     const block = detach(this.#memory, g, HOST)
-    if (block !== 0 && !freeBlock(this.#memory.s, block, HOST)) this.#unfreed.push(block)
+    if (block === 0) return
+    this.#shared.unmention(idsIn(this.#memory, block))
+    if (!freeBlock(this.#memory.s, block, HOST)) this.#unfreed.push(block)
   }
 
   #taskOf(g: number): string {

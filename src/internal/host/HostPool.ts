@@ -9,6 +9,8 @@ import type { MachineStartFailed, MachineStuck } from "../../Errors.ts"
 import { currentMachine } from "../machine/current.ts"
 import type { MachineInit } from "../machine/messages.ts"
 import { progressBytes, viewProgress } from "../job/progressSlots.ts"
+import { mentionsBytes } from "../scheduler/mentions.ts"
+import { Forgetting } from "./Forgetting.ts"
 import { SharedTable } from "../machine/SharedTable.ts"
 import {
   announceCancel,
@@ -101,7 +103,13 @@ export class HostPool {
     }, backend.allocate)
     formatArena(this.s)
     this.memory = memoryOf(this.s)
-    this.shared = new SharedTable(0, (notice) => this.#crew.broadcast(notice, -1))
+    const mentions = backend.allocate(mentionsBytes(options.procs))
+    const words = new Int32Array(mentions)
+    this.shared = new SharedTable(0, words, (notice) => {
+      this.#crew.broadcast(notice, -1)
+      forgetting.added(notice.buffer)
+    })
+    const forgetting = new Forgetting(this.shared, words, (notice) => this.#crew.broadcast(notice, -1))
     const callers = new Callers(this.shared, options.opener ?? FiberRefs.empty(), {
       answer: (answer, m) => this.#crew.post(m, answer),
       onStray: options.onStray,
@@ -128,21 +136,26 @@ export class HostPool {
     })
     this.#burials = new Burials(this.memory, this.#deliveries, () => this.#line.pump())
     this.#crew = backend.machines(this.s, this.shared, {
-      init: (m, p): MachineInit => ({
-        memory: this.s.mem.buffer as SharedArrayBuffer,
-        progress,
-        m,
-        p,
-        loadTimeout: options.loadTimeout,
-        nesting: (this.#machine?.nesting ?? -1) + 1,
-        seed: (Math.random() * 2 ** 32) | 1,
-        shared: this.shared.all(),
-        ofPool: callers.ofPool,
-      }),
+      init: (m, p): MachineInit => {
+        forgetting.starting(m)
+        return {
+          memory: this.s.mem.buffer as SharedArrayBuffer,
+          progress,
+          m,
+          p,
+          loadTimeout: options.loadTimeout,
+          nesting: (this.#machine?.nesting ?? -1) + 1,
+          seed: (Math.random() * 2 ** 32) | 1,
+          shared: this.shared.all(),
+          mentions,
+          ofPool: callers.ofPool,
+        }
+      },
       onTold: (message, m) => message.kind === "told" ? callers.onTold(message, m) : callers.onQuestion(message, m),
       onShared: ({ buffer, id }, from) => {
         this.shared.add(id, buffer)
         this.#crew.broadcast({ kind: "shared", id, buffer }, from)
+        forgetting.added(buffer)
       },
       onStray: options.onStray,
       onDeath: async (m, p, reason) => {

@@ -86,7 +86,7 @@ export class Line {
   /** A job has no more, though it has not submitted all. */
   leave(job: Job): void {
     this.#waiting.delete(job)
-    job.dropHeld()
+    this.#writer.dropHeld(job)
   }
 
   /** From here on all calls fail with `PoolClosed` instead. */
@@ -180,7 +180,7 @@ export class Line {
       job.held = call
       return written
     }
-    if (job.held !== undefined) job.dropHeld()
+    if (job.held !== undefined) this.#writer.dropHeld(job)
     if (written === "written") return "queued"
     this.#refuse(job, job.cursor, written)
     return "refused"
@@ -227,7 +227,7 @@ export class Line {
 
   #refuseRest(job: Job): void {
     this.#waiting.delete(job)
-    job.dropHeld()
+    this.#writer.dropHeld(job)
     while (job.cursor < job.length && !job.cancelled) {
       const index = job.cursor++
       let task = "unknown"

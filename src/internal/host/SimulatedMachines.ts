@@ -9,7 +9,7 @@ import type { MachineStuck } from "../../Errors.ts"
 import { currentMachine, setCurrentMachine } from "../machine/current.ts"
 import { MachineRuntime } from "../machine/MachineRuntime.ts"
 import type { ToHost, ToMachine } from "../machine/messages.ts"
-import type { SharedTable } from "../machine/SharedTable.ts"
+import type { ForgetNotice, SharedNotice, SharedTable } from "../machine/SharedTable.ts"
 import { findRunnable, hasMail, HOST_WAKE, leaveIdle, type Sched } from "../scheduler/index.ts"
 import type { CrewOwner, Machines } from "./Crew.ts"
 
@@ -19,6 +19,7 @@ const TURNS = 1024
 /** All machines of one pool. */
 export class SimulatedMachines implements Machines {
   readonly #s: Sched
+  readonly #shared: SharedTable
   readonly #machines: ReadonlyArray<MachineRuntime>
   #random: number
   #rung: (() => void) | undefined
@@ -26,6 +27,7 @@ export class SimulatedMachines implements Machines {
 
   constructor(s: Sched, shared: SharedTable, owner: CrewOwner, seed: number) {
     this.#s = s
+    this.#shared = shared
     this.#random = (Math.imul(seed | 0, 0x9e3779b1) ^ 0x5bd1e995) | 1
     this.#machines = Array.from({ length: s.procs }, (_, m) => {
       const tell = (message: ToHost) => {
@@ -42,7 +44,10 @@ export class SimulatedMachines implements Machines {
     return Promise.resolve()
   }
 
-  broadcast(): void {}
+  broadcast(message: SharedNotice | ForgetNotice): void {
+    // All have the host's table.
+    if (message.kind === "forget") this.#machines.forEach((_, m) => this.#shared.forget(message, m))
+  }
 
   post(m: number, message: ToMachine): void {
     if (message.kind === "config") this.#machines[m].services.questions.answer(message)

@@ -1,6 +1,6 @@
 /** Writes calls into the records of their Gs. */
 import { NotSerializable, PayloadTooLarge } from "../../Errors.ts"
-import { encode, Unsendable } from "../codec/codec.ts"
+import { encode, sharedIds, Unsendable } from "../codec/codec.ts"
 import { type Memory, putBytes, putInline } from "../codec/payload.ts"
 import type { Callers } from "../context/Callers.ts"
 import type { SharedTable } from "../machine/SharedTable.ts"
@@ -74,15 +74,28 @@ export class Writer {
         return new NotSerializable({ task: def.name, path: error.path, reason: error.reason })
       }
       const limit = largestPayload(s)
-      if (bytes.length > limit) return new PayloadTooLarge({ task: def.name, bytes: bytes.length, limit })
+      if (bytes.length > limit) {
+        this.#shared.unmention(sharedIds(bytes))
+        return new PayloadTooLarge({ task: def.name, bytes: bytes.length, limit })
+      }
     }
     // A quarter of the arena is left to results, so that arguments of queued calls cannot lock them out.
     const reserve = alone ? 0 : s.arenaWords >>> 2
-    if (putBytes(this.#memory, g, bytes, HOST, reserve)) return "written"
-    wantRoom(s)
-    if (putBytes(this.#memory, g, bytes, HOST, reserve)) return "written"
-    job.heldBytes ??= bytes.slice()
-    return "no room"
+    const put = () => putBytes(this.#memory, g, bytes, HOST, reserve)
+    if (!put()) {
+      wantRoom(s)
+      if (!put()) {
+        job.heldBytes ??= bytes.slice()
+        return "no room"
+      }
+    }
+    job.heldBytes = undefined
+    return "written"
+  }
+
+  /** Forgets a job's call that could not be written, or has been. */
+  dropHeld(job: Job): void {
+    job.dropHeld(this.#shared)
   }
 
   #idOf(def: TaskDef): number {

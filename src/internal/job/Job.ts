@@ -2,6 +2,7 @@
  * A batch of calls that the host submits together, or a single one. The pool pulls calls from it as there is room,
  * and tells it how each ended. There is one object per batch, none per call.
  */
+import { type SharedBuffers, sharedIds } from "../codec/codec.ts"
 import type { RuntimeFiber } from "effect/Fiber"
 import type { Packed } from "../context/envelope.ts"
 import type { NotSerializable } from "../../Errors.ts"
@@ -69,7 +70,7 @@ export class Job {
   packed: Packed | undefined | null = null
   /** What else to do when it has ended. */
   close: (() => void) | undefined
-  /** The call at `cursor` if it was asked for and could not be submitted, and its encoded arguments. */
+  /** The call at `cursor` if it was asked for and could not be submitted, and its encoded arguments until they are sent. */
   held: Described | undefined
   heldBytes: Uint8Array | undefined
   /** Of its calls of tasks with schemas, by index. */
@@ -132,8 +133,9 @@ export class Job {
     return codec
   }
 
-  /** Forgets the call that could not be submitted, or has been. */
-  dropHeld(): void {
+  /** Forgets the call that could not be submitted, or has been. Arguments that are still held were not sent. */
+  dropHeld(shared: SharedBuffers): void {
+    if (this.heldBytes !== undefined) shared.unmention(sharedIds(this.heldBytes))
     this.held = this.heldBytes = undefined
   }
 

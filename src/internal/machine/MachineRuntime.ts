@@ -13,6 +13,7 @@ import {
   detach,
   FAILED_EFFECT,
   hasBytes,
+  idsIn,
   INTERRUPTED,
   type Memory,
   memoryOf,
@@ -180,7 +181,9 @@ export class MachineRuntime {
   /** Frees the block of `g`, if it has one. */
   freePayload(g: number): void {
     const block = detach(this.memory, g, this.m)
-    if (block !== 0) freeBlock(this.s, block, this.m)
+    if (block === 0) return
+    this.shared.unmention(idsIn(this.memory, block))
+    freeBlock(this.s, block, this.m)
   }
 
   /** Calls the function of a G and sees to its end. */
@@ -292,10 +295,12 @@ export class MachineRuntime {
 
   #endWithBytes(g: number, outcome: number, bytes: Uint8Array): void {
     const limit = largestPayload(this.s)
+    const ids = sharedIds(bytes)
     if (bytes.length <= limit && this.#putBytes(g, bytes)) {
       setOutcome(this.memory, g, outcome)
       this.end(g)
     } else {
+      this.shared.unmention(ids)
       this.report(g, TOO_LARGE, [bytes.length, Math.max(0, limit - arenaUsed(this.s) * 4)])
     }
   }

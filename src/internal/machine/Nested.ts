@@ -147,7 +147,7 @@ export class Nested {
       } else if (refused !== undefined) {
         this.#refuse(job, refused)
       }
-      job.dropHeld()
+      job.dropHeld(this.#r.shared)
       job.cursor++
     }
   }
@@ -199,9 +199,15 @@ export class Nested {
         return new NotSerializable({ task: def.name, path: error.path, reason: error.reason })
       }
       const limit = largestPayload(s)
-      if (bytes.length > limit) return new PayloadTooLarge({ task: def.name, bytes: bytes.length, limit })
+      if (bytes.length > limit) {
+        shared.unmention(sharedIds(bytes))
+        return new PayloadTooLarge({ task: def.name, bytes: bytes.length, limit })
+      }
     }
-    if (putBytes(memory, g, bytes, m, 0)) return undefined
+    if (putBytes(memory, g, bytes, m, 0)) {
+      job.heldBytes = undefined
+      return undefined
+    }
     job.heldBytes ??= bytes.slice()
     return "no room"
   }
@@ -319,7 +325,7 @@ export class Nested {
     const r = this.#r
     const { s } = r
     job.cancelled = true
-    job.dropHeld()
+    job.dropHeld(this.#r.shared)
     for (let index = 0; index < job.cursor && job.inFlight > 0; index++) {
       const hint = job.slots[index]
       const g = indexOf(hint)

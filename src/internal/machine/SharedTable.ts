@@ -2,8 +2,13 @@
  * Buffers in shared memory that have crossed threads, by number. A number means the same buffer on every thread of a
  * pool. Machines learn of buffers by messages, which can come after a G that refers to them: who needs a buffer that
  * is not here yet waits for it.
+ *
+ * The host has buffers forgotten that no payload mentions, see mentions.ts, when there are many of them: first it ends
+ * the number, then it tells all machines. Messages come in the order in which they were sent, so whoever was told to
+ * forget a buffer had been told of it. If it is sent again it gets another number.
  */
 import type { SharedBuffers } from "../codec/codec.ts"
+import { kill, mention, nextGeneration, NO_SLOT, setSeen, SLOTS, takeSlot, unmention } from "../scheduler/mentions.ts"
 
 /** Tells the other side about a buffer. */
 export interface SharedNotice {
@@ -12,29 +17,80 @@ export interface SharedNotice {
   readonly buffer: SharedArrayBuffer
 }
 
+/** Tells machines of buffers that nobody needs by their numbers any more. */
+export interface ForgetNotice {
+  readonly kind: "forget"
+  readonly ids: ReadonlyArray<number>
+  /** The how manieth such notice this is. */
+  readonly turn: number
+}
+
+/** More than the number of threads that a pool can have. */
+const OWNERS = 2048
+/** From here on numbers have no slot, and are for as long as the pool is. */
+const LASTING = 2 ** 31
+
+const hasSlot = (id: number): boolean => id < LASTING
+const slotOf = (id: number): number => id % SLOTS
+
+/**
+ * V8 does not count shared memory when it decides whether to collect garbage, and might not for hours: it does count
+ * this. The memory is never touched, so there is none behind it.
+ */
+const countAsGarbage = (bytes: number): void => void new ArrayBuffer(Math.min(bytes, MAX_COUNTED))
+const MAX_COUNTED = 2 ** 26
+
 /** One thread's table. */
 export class SharedTable implements SharedBuffers {
   readonly #ids = new Map<SharedArrayBuffer, number>()
   readonly #buffers = new Map<number, SharedArrayBuffer>()
   readonly #waiting = new Map<number, Array<() => void>>()
   readonly #owner: number
+  readonly #words: Int32Array
   readonly #announce: (notice: SharedNotice) => void
-  #count = 0
+  #lasting = 0
+  /** Bytes of all buffers that are known. */
+  bytes = 0
 
   /** `owner` makes the numbers that this thread gives differ from those of other threads. */
-  constructor(owner: number, announce: (notice: SharedNotice) => void) {
+  constructor(owner: number, words: Int32Array, announce: (notice: SharedNotice) => void) {
     this.#owner = owner
+    this.#words = words
     this.#announce = announce
   }
 
-  /** The number of a buffer; a new one is announced. */
-  idOf(buffer: SharedArrayBuffer): number {
+  /** How many buffers are known. */
+  get size(): number {
+    return this.#buffers.size
+  }
+
+  /** The number of a buffer, for a payload that mentions those in `mentioned` so far. A new one is announced. */
+  idOf(buffer: SharedArrayBuffer, mentioned: Array<number>): number {
     const known = this.#ids.get(buffer)
-    if (known !== undefined) return known
-    const id = this.#count++ * OWNERS + this.#owner
+    if (known !== undefined) {
+      if (mentioned.includes(known)) return known
+      if (!hasSlot(known) || mention(this.#words, slotOf(known))) {
+        mentioned.push(known)
+        return known
+      }
+      this.#drop(known) // as the host is about to say
+    }
+    const id = this.#newId()
+    mentioned.push(id)
     this.add(id, buffer)
     this.#announce({ kind: "shared", id, buffer })
     return id
+  }
+
+  #newId(): number {
+    const slot = takeSlot(this.#words, this.#owner)
+    if (slot === NO_SLOT) return LASTING + this.#lasting++ * OWNERS + this.#owner
+    return nextGeneration(this.#words, slot) * SLOTS + slot
+  }
+
+  /** A payload that mentions these is gone. */
+  unmention(ids: ReadonlyArray<number>): void {
+    for (const id of ids) if (hasSlot(id)) unmention(this.#words, slotOf(id))
   }
 
   byId(id: number): SharedArrayBuffer | undefined {
@@ -46,10 +102,41 @@ export class SharedTable implements SharedBuffers {
     if (this.#buffers.has(id)) return
     this.#ids.set(buffer, id)
     this.#buffers.set(id, buffer)
+    this.bytes += buffer.byteLength
     const waiting = this.#waiting.get(id)
     if (waiting === undefined) return
     this.#waiting.delete(id)
     for (const go of waiting) go()
+  }
+
+  #drop(id: number): void {
+    const buffer = this.#buffers.get(id)
+    if (buffer === undefined) return
+    this.#buffers.delete(id)
+    this.bytes -= buffer.byteLength
+    // It may have come back under another number.
+    if (this.#ids.get(buffer) === id) this.#ids.delete(buffer)
+  }
+
+  /** On machine `m`: forgets what the host has forgotten. */
+  forget({ ids, turn }: ForgetNotice, m: number): void {
+    const before = this.bytes
+    for (const id of ids) this.#drop(id)
+    countAsGarbage(before - this.bytes)
+    setSeen(this.#words, m, turn)
+  }
+
+  /** On the host: ends the numbers of all buffers that no payload mentions. */
+  endUnmentioned(): ReadonlyArray<{ readonly id: number; readonly buffer: SharedArrayBuffer }> {
+    const ended = []
+    const before = this.bytes
+    for (const [id, buffer] of this.#buffers) {
+      if (!hasSlot(id) || !kill(this.#words, slotOf(id))) continue
+      this.#drop(id)
+      ended.push({ id, buffer })
+    }
+    countAsGarbage(before - this.bytes)
+    return ended
   }
 
   /** Calls `go` once all these buffers are here; at once if they are. */
@@ -71,6 +158,3 @@ export class SharedTable implements SharedBuffers {
     return Array.from(this.#buffers, ([id, buffer]) => ({ kind: "shared", id, buffer }))
   }
 }
-
-/** More than the number of threads that a pool can have. */
-const OWNERS = 2048

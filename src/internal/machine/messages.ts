@@ -1,7 +1,7 @@
 /** What host and machine tell each other by messages. Calls and results do not go this way. */
 import type { Packed } from "../context/envelope.ts"
 import type { ConfigAnswer, ConfigQuestion, Told } from "../context/messages.ts"
-import type { SharedNotice } from "./SharedTable.ts"
+import type { ForgetNotice, SharedNotice } from "./SharedTable.ts"
 
 /** What a machine gets at its start. */
 export interface MachineInit {
@@ -17,12 +17,14 @@ export interface MachineInit {
   /** Seed of the machine's random numbers, not 0. */
   readonly seed: number
   readonly shared: ReadonlyArray<SharedNotice>
+  /** How many payloads mention each shared buffer, see mentions.ts. */
+  readonly mentions: ArrayBufferLike
   /** The context of who opened the pool, as far as it travels: for what the machine does for itself. */
   readonly ofPool: Packed | undefined
 }
 
 /** From host to machine. */
-export type ToMachine = SharedNotice | ConfigAnswer
+export type ToMachine = SharedNotice | ForgetNotice | ConfigAnswer
 
 /** From machine to host. */
 export type ToHost =

@@ -8,7 +8,7 @@
  * G that is older than itself.
  */
 import * as Cause from "effect/Cause"
-import { decode, encode, sharedIds, Unsendable } from "../codec/codec.ts"
+import { copy, decode, encode, sharedIds, Unsendable } from "../codec/codec.ts"
 import {
   hasBytes,
   INTERRUPTED,
@@ -149,7 +149,10 @@ export const spawn = (r: MachineRuntime, def: TaskDef, args: ReadonlyArray<unkno
 /** False if the arena has no room. Throws what the caller of spawn should see. */
 const putEncoded = (r: MachineRuntime, g: number, def: TaskDef, args: ReadonlyArray<unknown>): boolean => {
   try {
-    return putBytes(r.memory, g, encode(args, "args", r.shared), r.m, 0)
+    const bytes = encode(args, "args", r.shared)
+    const put = putBytes(r.memory, g, bytes, r.m, 0)
+    if (!put) r.shared.unmention(sharedIds(bytes))
+    return put
   } catch (error) {
     release(r.s, r.list, r.home, g, r.m)
     if (!(error instanceof Unsendable)) throw error
@@ -271,13 +274,13 @@ const toEnded = (r: MachineRuntime, def: TaskDef, value: unknown): Ended => {
 
 /** Arguments as they arrive on another thread. Throws `Unsendable`. */
 export const copyValues = (r: MachineRuntime, values: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
-  values.every(isPlain) ? values : decode(encode(values, "args", r.shared), r.shared)
+  values.every(isPlain) ? values : copy(values, "args", r.shared)
 
 /** A result as it arrives on another thread. */
 export const copyValue = (r: MachineRuntime, def: TaskDef, value: unknown): Ended => {
   if (isPlain(value)) return { ok: true, value }
   try {
-    return { ok: true, value: decode(encode([value], "result", r.shared), r.shared)[0] }
+    return { ok: true, value: copy([value], "result", r.shared)[0] }
   } catch (error) {
     if (!(error instanceof Unsendable)) throw error
     return { ok: false, error: new NotSerializable({ task: def.name, path: error.path, reason: error.reason }) }
