@@ -263,7 +263,9 @@ describe("codec", () => {
 
   it("fails to decode when a shared buffer is unknown", () => {
     const bytes = encode([new SharedArrayBuffer(8)], "args", shared).slice()
-    expect(() => decode(bytes, { ...shared, byId: () => undefined })).toThrow("not known")
+    expect(() => decode(bytes, { ...shared, byId: () => undefined })).toThrow(
+      "the machine that made this shared memory ended",
+    )
   })
 
   it("survives a getter that encodes", () => {

@@ -181,6 +181,7 @@ const SMALL = {
   "lock.TRIES": 1,
   "lock.HOST_TRIES": 2,
   "progressSlots.READ_TRIES": 2,
+  "mentions.SLOTS": 2,
   "runq.NEXT_PATIENCE": 1,
   "find.STEAL_ROUNDS": 2,
   // Never, unless a model is about it.
@@ -207,7 +208,8 @@ export function begin(
   const N = program.native
   const { layout } = N
   const capacity = model.capacity ?? 6
-  const extra = GHOST_WORDS + N.progressSlots.progressBytes(capacity) / 4
+  const mentionWords = N.mentions.mentionsBytes(model.procs) / 4
+  const extra = GHOST_WORDS + mentionWords + N.progressSlots.progressBytes(capacity) / 4
   const raw = layout.create({
     procs: model.procs,
     machines: model.procs,
@@ -222,7 +224,9 @@ export function begin(
   const { mem } = raw
   const ghosts = mem.length - GHOST_WORDS
   const slots = constant({ at: mem.length - extra })
-  const s = constant(Object.freeze({ ...raw, ghosts, progress: constant({ words: slots, doubles: slots }) }))
+  const mentions = constant({ words: constant({ at: ghosts - mentionWords }) })
+  const progress = constant({ words: slots, doubles: slots })
+  const s = constant(Object.freeze({ ...raw, ghosts, progress, mentions }))
   const counters = Array.from({ length: model.procs }, (_, p) => layout.pw(p) + layout.P_COUNTERS)
   const world = new World(program, mem, {
     ghosts,

@@ -105,7 +105,7 @@ const reachable = (
   return kept
 }
 
-const ACTORS = ["machines", "suspended", "host", "parts", "callers", "reporters"]
+const ACTORS = ["machines", "suspended", "host", "parts", "callers", "reporters", "buffers"]
 
 /** Compiles the scheduler and the actors. */
 export async function compile(changes: Changes = {}): Promise<Program> {

@@ -23,12 +23,14 @@ const LIKELY: Readonly<Record<string, RegExp>> = {
   "sweep.ts": /death/,
   "mail.ts": /^mail/,
   "progressSlots.ts": /^progress/,
+  "mentions.ts": /^buffers/,
   // of the actors
   "suspended.ts": /^mail|call|cancelled/,
   "machines.ts": /^mail|call|cancelled/,
   "host.ts": /death/,
   "progress.ts": /^progress/,
   "reporters.ts": /^progress/,
+  "buffers.ts": /^buffers/,
 }
 
 /** Makes one. */

@@ -1,5 +1,6 @@
 /** Ways to break the scheduler, each of which some model must notice. */
 import { type Mutation, mutation } from "./mutation.ts"
+import { bufferMutations } from "./mutationsOfBuffers.ts"
 import { mailMutations } from "./mutationsOfMail.ts"
 import { memoryMutations } from "./mutationsOfMemory.ts"
 import { progressMutations } from "./mutationsOfProgress.ts"
@@ -290,4 +291,5 @@ export const mutations: ReadonlyArray<Mutation> = [
   ...memoryMutations,
   ...mailMutations,
   ...progressMutations,
+  ...bufferMutations,
 ]

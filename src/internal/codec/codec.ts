@@ -138,7 +138,7 @@ export const sharedIds = (bytes: Uint8Array): ReadonlyArray<number> => {
 const make = (shell: Shell, shared: SharedBuffers): object => {
   if (shell.kind === "error") return makeError(shell)
   const buffer = shared.byId(shell.id)
-  if (buffer === undefined) throw new Error(`shared buffer ${shell.id} is not known to this thread`)
+  if (buffer === undefined) throw new Error("the machine that made this shared memory ended before it could tell of it")
   if (shell.view === undefined) return buffer
   const View = (globalThis as unknown as Record<string, Uint8ArrayConstructor>)[shell.view]
   return new View(buffer, shell.offset, shell.length)

@@ -5,7 +5,7 @@ import { MachineStartFailed, MachineStuck } from "../../Errors.ts"
 import { describe } from "../codec/unsendable.ts"
 import type { ConfigQuestion, Told } from "../context/messages.ts"
 import type { MachineInit, ToHost, ToMachine } from "../machine/messages.ts"
-import type { ForgetNotice, SharedNotice } from "../machine/SharedTable.ts"
+import type { ForgetNotice, LostNotice, SharedNotice } from "../machine/SharedTable.ts"
 import {
   DEATHS,
   HOST_WAKE,
@@ -33,7 +33,7 @@ export interface Machines {
   /** Sends a message to one. */
   readonly post: (m: number, message: ToMachine) => void
   /** Sends a message to all but one. */
-  readonly broadcast: (message: SharedNotice | ForgetNotice, except: number) => void
+  readonly broadcast: (message: SharedNotice | ForgetNotice | LostNotice, except: number) => void
   /** Work was queued. Threads were woken through shared memory. */
   readonly fed: () => void
   /** Makes all look again: a call was cancelled. */
@@ -101,7 +101,7 @@ export class Crew implements Machines {
     await Promise.all(Array.from({ length: this.#s.procs }, (_, m) => this.#startOne(m)))
   }
 
-  broadcast(message: SharedNotice | ForgetNotice, except: number): void {
+  broadcast(message: SharedNotice | ForgetNotice | LostNotice, except: number): void {
     for (const member of this.#members) {
       if (member !== undefined && member.exit === undefined && member.m !== except) member.handle.post(message)
     }

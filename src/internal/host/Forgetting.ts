@@ -13,9 +13,10 @@ const KEPT_BYTES = 2 ** 26
 export class Forgetting {
   readonly #table: SharedTable
   readonly #words: Int32Array
+  readonly #machines: number
   readonly #tell: (notice: ForgetNotice) => void
   /** Numbers that have ended, and the turn in which machines were told. Their slots are not free yet. */
-  #ended: Array<{ readonly id: number; readonly turn: number }> = []
+  readonly #ended: Array<{ readonly id: number; readonly turn: number }> = []
   /** Buffers that were forgotten: if one comes back, too few are kept. */
   readonly #forgotten = new WeakSet<SharedArrayBuffer>()
   #turn = 0
@@ -24,9 +25,10 @@ export class Forgetting {
   #limit = KEPT
   #limitBytes = KEPT_BYTES
 
-  constructor(table: SharedTable, words: Int32Array, tell: (notice: ForgetNotice) => void) {
+  constructor(table: SharedTable, words: Int32Array, machines: number, tell: (notice: ForgetNotice) => void) {
     this.#table = table
     this.#words = words
+    this.#machines = machines
     this.#tell = tell
   }
 
@@ -56,11 +58,13 @@ export class Forgetting {
       }
       this.#tell({ kind: "forget", ids: ended.map(({ id }) => id), turn })
     }
-    const seen = seenByAll(this.#words)
-    this.#ended = this.#ended.filter(({ id, turn }) => {
-      if (turn > seen) return true
+    // In the order of their turns: what has not been seen yet is at the end.
+    let free = 0
+    for (let seen = 0; free < this.#ended.length; free++) {
+      const { id, turn } = this.#ended[free]
+      if (turn > seen && !seenByAll(this.#words, this.#machines, seen = turn)) break
       freeSlot(this.#words, id % SLOTS)
-      return false
-    })
+    }
+    this.#ended.splice(0, free)
   }
 }

@@ -109,7 +109,7 @@ export class HostPool {
       this.#crew.broadcast(notice, -1)
       forgetting.added(notice.buffer)
     })
-    const forgetting = new Forgetting(this.shared, words, (notice) => this.#crew.broadcast(notice, -1))
+    const forgetting = new Forgetting(this.shared, words, options.procs, (notice) => this.#crew.broadcast(notice, -1))
     const callers = new Callers(this.shared, options.opener ?? FiberRefs.empty(), {
       answer: (answer, m) => this.#crew.post(m, answer),
       onStray: options.onStray,
@@ -147,6 +147,7 @@ export class HostPool {
           nesting: (this.#machine?.nesting ?? -1) + 1,
           seed: (Math.random() * 2 ** 32) | 1,
           shared: this.shared.all(),
+          lost: this.shared.lost,
           mentions,
           ofPool: callers.ofPool,
         }
@@ -159,6 +160,11 @@ export class HostPool {
       },
       onStray: options.onStray,
       onDeath: async (m, p, reason) => {
+        const ids = this.shared.lostWith(m)
+        if (ids.length > 0) {
+          this.shared.lose(ids)
+          this.#crew.broadcast({ kind: "lost", ids }, m)
+        }
         await this.#burials.bury(m, p, reason)
         callers.bury(m, new Error(`the machine ended: ${reason}`))
       },

@@ -9,7 +9,7 @@ import type { MachineStuck } from "../../Errors.ts"
 import { currentMachine, setCurrentMachine } from "../machine/current.ts"
 import { MachineRuntime } from "../machine/MachineRuntime.ts"
 import type { ToHost, ToMachine } from "../machine/messages.ts"
-import type { ForgetNotice, SharedNotice, SharedTable } from "../machine/SharedTable.ts"
+import type { ForgetNotice, LostNotice, SharedNotice, SharedTable } from "../machine/SharedTable.ts"
 import { findRunnable, hasMail, HOST_WAKE, leaveIdle, type Sched } from "../scheduler/index.ts"
 import type { CrewOwner, Machines } from "./Crew.ts"
 
@@ -44,7 +44,7 @@ export class SimulatedMachines implements Machines {
     return Promise.resolve()
   }
 
-  broadcast(message: SharedNotice | ForgetNotice): void {
+  broadcast(message: SharedNotice | ForgetNotice | LostNotice): void {
     // All have the host's table.
     if (message.kind === "forget") this.#machines.forEach((_, m) => this.#shared.forget(message, m))
   }

@@ -8,7 +8,7 @@
  * forget a buffer had been told of it. If it is sent again it gets another number.
  */
 import type { SharedBuffers } from "../codec/codec.ts"
-import { kill, mention, nextGeneration, NO_SLOT, setSeen, SLOTS, takeSlot, unmention } from "../scheduler/mentions.ts"
+import { idOwnedBy, kill, mention, newId, NO_SLOT, setSeen, SLOTS, takeSlot, unmention } from "../scheduler/mentions.ts"
 
 /** Tells the other side about a buffer. */
 export interface SharedNotice {
@@ -23,6 +23,12 @@ export interface ForgetNotice {
   readonly ids: ReadonlyArray<number>
   /** The how manieth such notice this is. */
   readonly turn: number
+}
+
+/** Tells machines of buffers that they will never be told of. */
+export interface LostNotice {
+  readonly kind: "lost"
+  readonly ids: ReadonlyArray<number>
 }
 
 /** More than the number of threads that a pool can have. */
@@ -44,6 +50,8 @@ const MAX_COUNTED = 2 ** 26
 export class SharedTable implements SharedBuffers {
   readonly #ids = new Map<SharedArrayBuffer, number>()
   readonly #buffers = new Map<number, SharedArrayBuffer>()
+  /** Those of machines that ended before they could tell of them: nobody has them any more. */
+  readonly #lost = new Set<number>()
   readonly #waiting = new Map<number, Array<() => void>>()
   readonly #owner: number
   readonly #words: Int32Array
@@ -52,7 +60,7 @@ export class SharedTable implements SharedBuffers {
   /** Bytes of all buffers that are known. */
   bytes = 0
 
-  /** `owner` makes the numbers that this thread gives differ from those of other threads. */
+  /** `owner` tells whose the numbers are that this thread gives: 0 is the host, `m + 1` machine `m`. */
   constructor(owner: number, words: Int32Array, announce: (notice: SharedNotice) => void) {
     this.#owner = owner
     this.#words = words
@@ -85,7 +93,7 @@ export class SharedTable implements SharedBuffers {
   #newId(): number {
     const slot = takeSlot(this.#words, this.#owner)
     if (slot === NO_SLOT) return LASTING + this.#lasting++ * OWNERS + this.#owner
-    return nextGeneration(this.#words, slot) * SLOTS + slot
+    return newId(this.#words, slot, this.#owner)
   }
 
   /** A payload that mentions these is gone. */
@@ -103,10 +111,35 @@ export class SharedTable implements SharedBuffers {
     this.#ids.set(buffer, id)
     this.#buffers.set(id, buffer)
     this.bytes += buffer.byteLength
+    this.#goOn(id)
+  }
+
+  #goOn(id: number): void {
     const waiting = this.#waiting.get(id)
     if (waiting === undefined) return
     this.#waiting.delete(id)
     for (const go of waiting) go()
+  }
+
+  /** On the host: the buffers that a machine has sent, and has ended before it could tell of them. */
+  lostWith(m: number): ReadonlyArray<number> {
+    const lost = []
+    for (let slot = 0; slot < SLOTS; slot++) {
+      const id = idOwnedBy(this.#words, slot, m + 1)
+      if (id >= 0 && !this.#buffers.has(id)) lost.push(id)
+    }
+    return lost
+  }
+
+  /** Nobody waits any longer for these: what mentions them cannot be read. */
+  lose(ids: ReadonlyArray<number>): void {
+    for (const id of ids) this.#lost.add(id)
+    for (const id of ids) this.#goOn(id)
+  }
+
+  /** All that are lost, for a machine that starts later. */
+  get lost(): ReadonlyArray<number> {
+    return [...this.#lost]
   }
 
   #drop(id: number): void {
@@ -139,18 +172,22 @@ export class SharedTable implements SharedBuffers {
     return ended
   }
 
-  /** Calls `go` once all these buffers are here; at once if they are. */
+  #isKnown(id: number): boolean {
+    return this.#buffers.has(id) || this.#lost.has(id)
+  }
+
+  /** Calls `go` once all these buffers are here, or lost; at once if they are. */
   whenKnown(ids: ReadonlyArray<number>, go: () => void): void {
-    const missing = ids.find((id) => !this.#buffers.has(id))
+    const missing = ids.find((id) => !this.#isKnown(id))
     if (missing === undefined) return go()
     const waiting = this.#waiting.get(missing) ?? []
     waiting.push(() => this.whenKnown(ids, go))
     this.#waiting.set(missing, waiting)
   }
 
-  /** Whether all these buffers are here. */
+  /** Whether all these buffers are here, or lost. */
   knows(ids: ReadonlyArray<number>): boolean {
-    return ids.every((id) => this.#buffers.has(id))
+    return ids.every((id) => this.#isKnown(id))
   }
 
   /** Everything, for a machine that starts later. */

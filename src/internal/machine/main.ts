@@ -19,10 +19,12 @@ const tell = (message: ToHost): void => link.post(message)
 const s = attach(init.memory)
 const shared = new SharedTable(init.m + 1, new Int32Array(init.mentions), tell)
 for (const { buffer, id } of init.shared) shared.add(id, buffer)
+shared.lose(init.lost)
 link.onMessage((message) => {
   const told = message as ToMachine
   if (told.kind === "shared") shared.add(told.id, told.buffer)
   else if (told.kind === "forget") shared.forget(told, init.m)
+  else if (told.kind === "lost") shared.lose(told.ids)
   else machine.services.questions.answer(told)
 })
 link.onStray((error) => machine.services.stray(ofNoCall(origin()), strayCause(error)))

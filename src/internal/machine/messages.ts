@@ -1,7 +1,7 @@
 /** What host and machine tell each other by messages. Calls and results do not go this way. */
 import type { Packed } from "../context/envelope.ts"
 import type { ConfigAnswer, ConfigQuestion, Told } from "../context/messages.ts"
-import type { ForgetNotice, SharedNotice } from "./SharedTable.ts"
+import type { ForgetNotice, LostNotice, SharedNotice } from "./SharedTable.ts"
 
 /** What a machine gets at its start. */
 export interface MachineInit {
@@ -17,6 +17,8 @@ export interface MachineInit {
   /** Seed of the machine's random numbers, not 0. */
   readonly seed: number
   readonly shared: ReadonlyArray<SharedNotice>
+  /** Numbers of shared buffers that are lost. */
+  readonly lost: ReadonlyArray<number>
   /** How many payloads mention each shared buffer, see mentions.ts. */
   readonly mentions: ArrayBufferLike
   /** The context of who opened the pool, as far as it travels: for what the machine does for itself. */
@@ -24,7 +26,7 @@ export interface MachineInit {
 }
 
 /** From host to machine. */
-export type ToMachine = SharedNotice | ForgetNotice | ConfigAnswer
+export type ToMachine = SharedNotice | ForgetNotice | LostNotice | ConfigAnswer
 
 /** From machine to host. */
 export type ToHost =

@@ -21,7 +21,8 @@ export const SLOTS = 4096
 export const NO_SLOT = -1
 
 const GENERATIONS = SLOTS
-const SEEN = 2 * SLOTS
+const OWNERS = 2 * SLOTS
+const SEEN = 3 * SLOTS
 const MAX_GENERATION = 2 ** 19
 
 /** Bytes for a pool with so many machines. */
@@ -37,11 +38,19 @@ export const takeSlot = (words: Int32Array, from: number): number => {
 }
 
 /**
- * How often the slot has been taken. By who has just taken it: the last one who wrote this had it before, and the host
- * has freed it since.
+ * The number of a buffer: the slot, and how often it has been taken. By its `owner`, who has just taken it: whoever wrote
+ * these words before had it before, and the host has freed it since.
  */
-export const nextGeneration = (words: Int32Array, slot: number): number =>
-  Atomics.add(words, GENERATIONS + slot, 1) % MAX_GENERATION
+export const newId = (words: Int32Array, slot: number, owner: number): number => {
+  Atomics.store(words, OWNERS + slot, owner)
+  return (Atomics.add(words, GENERATIONS + slot, 1) % MAX_GENERATION) * SLOTS + slot
+}
+
+/** The number of the buffer that has the slot now, if it is alive and of that owner; else -1. */
+export const idOwnedBy = (words: Int32Array, slot: number, owner: number): number => {
+  if (Atomics.load(words, slot) < NONE || Atomics.load(words, OWNERS + slot) !== owner) return -1
+  return ((Atomics.load(words, GENERATIONS + slot) - 1) % MAX_GENERATION) * SLOTS + slot
+}
 
 /** Adds a mention. False: the buffer is being forgotten under this number. */
 export const mention = (words: Int32Array, slot: number): boolean => {
@@ -53,7 +62,9 @@ export const mention = (words: Int32Array, slot: number): boolean => {
 }
 
 /** Takes a mention away. */
-export const unmention = (words: Int32Array, slot: number): void => void Atomics.sub(words, slot, 1)
+export const unmention = (words: Int32Array, slot: number): void => {
+  Atomics.sub(words, slot, 1)
+}
 
 /** By the host: ends the number of a buffer that no payload mentions. False if one does. */
 export const kill = (words: Int32Array, slot: number): boolean =>
@@ -63,14 +74,19 @@ export const kill = (words: Int32Array, slot: number): boolean =>
  * By the host, when every machine has seen that the number is dead: until then one could take the slot's next buffer for
  * the last one.
  */
-export const freeSlot = (words: Int32Array, slot: number): void => void Atomics.store(words, slot, FREE)
+export const freeSlot = (words: Int32Array, slot: number): void => {
+  Atomics.store(words, slot, FREE)
+}
 
 /** By machine `m`: it has seen all that the host had forgotten by the `turn`th time. */
-export const setSeen = (words: Int32Array, m: number, turn: number): void => void Atomics.store(words, SEEN + m, turn)
+export const setSeen = (words: Int32Array, m: number, turn: number): void => {
+  Atomics.store(words, SEEN + m, turn)
+}
 
-/** What all machines have seen. */
-export const seenByAll = (words: Int32Array): number => {
-  let least = Infinity
-  for (let i = SEEN; i < words.length; i++) least = Math.min(least, Atomics.load(words, i))
-  return least
+/** Whether all `machines` have seen what was forgotten by the `turn`th time. */
+export const seenByAll = (words: Int32Array, machines: number, turn: number): boolean => {
+  for (let m = 0; m < machines; m++) {
+    if (Atomics.load(words, SEEN + m) < turn) return false
+  }
+  return true
 }

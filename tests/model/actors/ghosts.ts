@@ -10,6 +10,8 @@ export interface Sim extends Sched {
   /** First ghost word. */
   readonly ghosts: number
   readonly progress: ProgressSlots
+  /** How many payloads mention each shared buffer. */
+  readonly mentions: { readonly words: Int32Array }
 }
 
 /** A machine: what find.ts needs, and what else is in its heap. Lists are by G. */
@@ -79,6 +81,11 @@ export const LIVES = 80
 export const REPORTS = 90
 /** The report that was told last. */
 export const TOLD = 100
+
+// shared buffers
+/** The numbers that were given, and those that have ended, as sets. */
+export const GIVEN = 110
+export const FORGOTTEN = 111
 
 /** Throws if a promise was broken. */
 export function promise(holds: boolean, what: string): void {

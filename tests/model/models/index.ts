@@ -1,4 +1,5 @@
 import type { Model } from "../Model.ts"
+import { bufferModels } from "./buffers.ts"
 import { callModels } from "./calls.ts"
 import { partModels } from "./parts.ts"
 import { poolModels } from "./pool.ts"
@@ -12,4 +13,5 @@ export const models: ReadonlyArray<Model> = [
   ...poolModels,
   ...callModels,
   ...progressModels,
+  ...bufferModels,
 ]
