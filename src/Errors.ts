@@ -7,6 +7,7 @@
 import * as Data from "effect/Data"
 import * as Inspectable from "effect/Inspectable"
 import type { YieldableError } from "effect/Cause"
+import { describe } from "./internal/codec/unsendable.ts"
 import { register } from "./internal/codec/errorClasses.ts"
 
 /** The shape of `Data.TaggedError(tag)`, written out so that declarations need no inference. */
@@ -42,15 +43,18 @@ export class TaskFailed extends TaskFailedBase<{ readonly task: string; readonly
     const origin = originOf(this)
     const { error } = origin
     const through = origin === this ? "" : ` in "${origin.task}"`
-    const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-    return `task "${this.task}" failed${through}: ${what}`
+    return `task "${this.task}" failed${through}: ${describe(error)}`
   }
 }
 
 /** Where an error was thrown, if it tells that as V8 does, and as Bun does likewise. */
 const framesOf = (error: unknown): string | undefined => {
-  const stack = error instanceof Error ? error.stack : undefined
-  return typeof stack === "string" ? /^ +at .*/ms.exec(stack)?.[0] : undefined
+  try {
+    const stack = error instanceof Error ? error.stack : undefined
+    return typeof stack === "string" ? /^ +at .*/ms.exec(stack)?.[0] : undefined
+  } catch {
+    return undefined // of a getter
+  }
 }
 
 const MAX_CALLERS = 100_000

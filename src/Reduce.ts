@@ -98,10 +98,22 @@ const reduceOn = <A, B, Z, E>(
         if (feed.cancelled || exhausted) onEnd()
       },
     })
+    /** Tells the source that no more is wanted. Its error comes behind the one that it is told for. */
+    const close = (): Cause.Cause<never> => {
+      if (exhausted) return Cause.empty
+      exhausted = true
+      try {
+        iterator.return?.()
+        return Cause.empty
+      } catch (error) {
+        return Cause.die(error)
+      }
+    }
     let onEnd = (): void => {
-      if (!exhausted) iterator.return?.()
-      if (feed.failure === undefined) resume(Effect.succeed(acc))
-      else resume(Effect.failCause(feed.failure as Cause.Cause<E | TaskError>))
+      const closing = close()
+      const failure = feed.failure as Cause.Cause<E | TaskError> | undefined
+      if (failure === undefined) return resume(Effect.succeed(acc))
+      resume(Effect.failCause(Cause.isEmpty(closing) ? failure : Cause.sequential(failure, closing)))
     }
     const refill = (): void => {
       scheduled = false
@@ -127,8 +139,8 @@ const reduceOn = <A, B, Z, E>(
     refill()
     return Effect.async<void>((stopped) => {
       onEnd = () => {
-        if (!exhausted) iterator.return?.()
-        stopped(Effect.void)
+        const closing = close()
+        stopped(Cause.isEmpty(closing) ? Effect.void : Effect.failCause(closing))
       }
       feed.cancel()
       if (feed.idle) onEnd()

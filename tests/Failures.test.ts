@@ -3,6 +3,7 @@ import { Cause, Effect, Exit, Logger, Option } from "effect"
 import {
   type Call,
   Deadlock,
+  MachineExited,
   MissingGuard,
   NotSerializable,
   Pool,
@@ -134,6 +135,23 @@ layer(Pool.layer({ procs: 2, arena: 1 << 20 }), { excludeTestServices: true })(
         expect((error as Error).message).toContain("no message for you")
       }))
 
+    for (const what of ["revoked proxy", "proxy without a class"]) {
+      it.effect(`a ${what} as an error that says so`, () =>
+        Effect.gen(function* () {
+          const says = /cannot be looked at|reading it threw|revoked|no class for you/
+          for (const call of [throws(what), rejectsWith(what)]) expect(String(yield* thrown(call))).toMatch(says)
+          for (const inline of [true, false]) {
+            expect(String(bottomOf(yield* thrown(waiting.passesOn(what, inline))))).toMatch(says)
+          }
+          // Effect cannot look at it either: its fibers may break, and their machine then ends as one that died.
+          for (const call of [waiting.failsWith(what), waiting.diesOf(what), waiting.throwsMidway(what)]) {
+            const error = Cause.squash(causeOf(yield* Effect.exit(call)))
+            if (!(error instanceof MachineExited)) expect(String(error)).toMatch(says)
+          }
+          expect(yield* add(20, 3)).toBe(23)
+        }))
+    }
+
     it.effect("an error with a stack of a megabyte", () =>
       Effect.gen(function* () {
         // It does not fit this pool; that is told, and nothing hangs.
@@ -214,6 +232,11 @@ layer(Pool.layer({ procs: 2, arena: 1 << 18, loadTimeout: 6000 }), { excludeTest
     it.effect("names the place of a promise", () =>
       Effect.gen(function* () {
         expect(yield* failure(identity(valueOf("promise")))).toMatchObject({ path: "args[0][0].later" })
+        for (const what of ["revoked proxy", "proxy without a class"]) {
+          expect(yield* failure(identity(valueOf(what)))).toMatchObject({ _tag: "NotSerializable", path: "args[0]" })
+          expect(yield* failure(errors.returns(what))).toMatchObject({ _tag: "NotSerializable", path: "result" })
+        }
+        expect(yield* identity(valueOf("view without a class"))).toHaveLength(8)
         expect(yield* failure(returns("promise"))).toMatchObject({ path: "result[0].later" })
       }))
 

@@ -7,6 +7,7 @@ import {
   counted,
   effectMeeting,
   generatorMeeting,
+  goOn,
   hogs,
   longUntil,
   mixes,
@@ -16,6 +17,7 @@ import {
   sleepsBelow,
   sleepsByTurns,
   sleepsToo,
+  takesTurn,
   ticks,
   toldTwice,
   whirls,
@@ -80,6 +82,20 @@ describe("Fairness", () => {
     Effect.gen(function* () {
       for (const meeting of [asyncMeeting, effectMeeting, generatorMeeting]) yield* meeting(3, 30)
     }).pipe(Effect.provide(Pool.layer({ procs: 3 }))), 120_000)
+
+  it.live(
+    "a caller whose calls have ended goes on before a call that has not begun, whatever kind of task it is",
+    () =>
+      Effect.gen(function* () {
+        for (const caller of Object.values(goOn)) {
+          const turns = cells(3)
+          yield* Pool.all([caller(turns, 1), takesTurn(turns, 2)])
+          yield* Pool.all([caller(turns, 1), takesTurn(turns, 2)]) // its modules are loaded now
+          expect([...turns]).toEqual([4, 2, 3])
+        }
+      }).pipe(Effect.provide(Pool.layer({ procs: 1 }))),
+    60_000,
+  )
 
   it.live("no call waits behind a long one while a machine is free, whoever makes it", () =>
     Effect.gen(function* () {

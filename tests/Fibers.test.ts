@@ -1,6 +1,6 @@
 // The scheduler of a machine's fibers by itself, one continuation at a time.
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, type Fiber } from "effect"
+import { Deferred, Effect, Fiber } from "effect"
 import { ReadyQueue, stopFiber } from "../src/internal/machine/fibers.ts"
 import { currentRuntime } from "./support/run.ts"
 
@@ -26,6 +26,14 @@ class TimeIsUpAt extends ReadyQueue {
   }
 }
 
+const step = (queue: ReadyQueue, steps: number): void => {
+  for (let i = 0; i < steps; i++) queue.run(1)
+}
+
+const drain = (queue: ReadyQueue): void => {
+  while (!queue.isEmpty) queue.run(1)
+}
+
 const concurrent = Effect.all([Effect.never, Effect.never, Effect.never], { concurrency: "unbounded" })
 
 const programs = {
@@ -47,9 +55,9 @@ describe.runIf(currentRuntime === "node")("A fiber that is interrupted at any mo
         for (let steps = 0; steps < 16; steps++) {
           const queue = new TimeIsUpAt(at)
           const fiber = Effect.runFork(program as Effect.Effect<unknown, unknown>, { scheduler: queue })
-          queue.run(steps)
+          step(queue, steps)
           stopFiber(fiber)
-          queue.run(10_000)
+          drain(queue)
           expect(fiber.unsafePoll()?._tag, `time was up at operation ${at}, interrupted after ${steps} steps`).toBe(
             "Failure",
           )
@@ -62,8 +70,67 @@ describe.runIf(currentRuntime === "node")("A fiber that is interrupted at any mo
     const queue = new ReadyQueue(() => {})
     const fiber = Effect.runFork(concurrent, { scheduler: queue })
     stopFiber(fiber)
-    queue.run(10_000)
+    drain(queue)
     expect(queue.isEmpty).toBe(true)
     expect(fiber.unsafePoll()?._tag).toBe("Failure")
+  })
+})
+
+describe.runIf(currentRuntime === "node")("A pass of continuations", () => {
+  /** Runs a pass, and returns how many looks at the clock it leaves time for. */
+  const pass = (queue: ReadyQueue): number => {
+    let looks = 1
+    while (!queue.run(16)) looks++
+    return looks
+  }
+
+  it("ends when all have had their turn, those that became ready meanwhile too", () => {
+    const queue = new ReadyQueue(() => {})
+    const gate = Effect.runSync(Deferred.make<void>())
+    let awaited: Effect.Effect<void> = Deferred.await(gate)
+    for (let i = 0; i < 60; i++) {
+      awaited = Fiber.join(Effect.runFork(awaited, { scheduler: queue }))
+    }
+    let ended = false
+    Effect.runFork(Effect.zipRight(awaited, Effect.sync(() => ended = true)), { scheduler: queue })
+    pass(queue)
+    Effect.runSync(Deferred.succeed(gate, undefined))
+    expect(pass(queue)).toBeGreaterThan(2)
+    expect(ended).toBe(true)
+  })
+
+  /** Counts its turns, without end. */
+  const yields = (count: () => void) =>
+    Effect.whileLoop({
+      while: () => true,
+      body: () => Effect.zipRight(Effect.sync(count), Effect.yieldNow()),
+      step: () => {},
+    })
+
+  it("gives a fiber that yields one turn", () => {
+    const queue = new ReadyQueue(() => {})
+    const turns = [0, 0]
+    for (const i of turns.keys()) Effect.runFork(yields(() => turns[i]++), { scheduler: queue })
+    pass(queue)
+    const before = [...turns]
+    for (let n = 1; n < 10; n++) {
+      pass(queue)
+      expect(turns).toEqual(before.map((turns) => turns + n))
+    }
+  })
+
+  it("ends at some time, though some wake each other without end, and others go on then", () => {
+    const queue = new ReadyQueue(() => {})
+    let calls = 0
+    const again = (): void => {
+      calls++
+      queue.scheduleTask(() => again())
+    }
+    again()
+    let turns = 0
+    Effect.runFork(yields(() => turns++), { scheduler: queue })
+    for (let n = 0; n < 20; n++) pass(queue)
+    expect(calls).toBeGreaterThan(1000)
+    expect(turns).toBeGreaterThan(5)
   })
 })

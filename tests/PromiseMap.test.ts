@@ -191,6 +191,27 @@ describe("pool.map", () => {
     }
   })
 
+  it("ends with an error that says what is wrong with the source", async () => {
+    for (const nothing of [undefined, null, 7]) {
+      expect(await failureOf(collect(pool.map(nothing as never, (n: number) => add(n, 0))))).toMatchObject({
+        message: `${nothing} is no iterable of items`,
+      })
+    }
+    expect(await collect(pool.map("abc", (letter) => identity(letter)))).toEqual(["a", "b", "c"])
+    const unreadable = {
+      get done(): boolean {
+        throw new Error("unreadable")
+      },
+    }
+    for (const result of [undefined, 7, unreadable]) {
+      const iterator = { next: () => result as never }
+      for (const items of [{ [Symbol.iterator]: () => iterator }, { [Symbol.asyncIterator]: () => iterator }]) {
+        const error = await failureOf(collect(pool.map(items as never, (n: number) => add(n, 0))))
+        expect(String(error)).toMatch(/the source gave (undefined|7) in place of a result|unreadable/)
+      }
+    }
+  })
+
   it("is left with the error of a source that is asked for another item meanwhile", async () => {
     let i = 0
     const items: AsyncIterable<number> = {

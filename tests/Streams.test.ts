@@ -303,6 +303,35 @@ layer(Pool.layer({ procs: 2 }), { excludeTestServices: true })("Pool.reduce", (i
       expect(cells[ENDED]).toBe(cells[STARTED])
       yield* unspoiled
     }))
+
+  it.effect("tells of an iterator that cannot be closed, behind what it is closed for", () =>
+    Effect.gen(function* () {
+      const defect = new Error("not closed")
+      let next = 0
+      const items: IterableIterator<number> = {
+        [Symbol.iterator]: () => items,
+        next: () => ({ done: false, value: next++ }),
+        return: () => {
+          throw defect
+        },
+      }
+      const failed = causeOf(
+        yield* Effect.exit(
+          Pool.reduce(items, { zero: 0, map: (n) => n === 0 ? fails("first") : add(n, 0), combine: plus }),
+        ),
+      )
+      expect(Option.getOrThrow(Cause.failureOption(failed))).toBeInstanceOf(TaskFailed)
+      expect(Cause.defects(failed)).toEqual(Chunk.of(defect))
+      const cells = newCells()
+      const fiber = yield* Effect.fork(
+        Pool.reduce(items, { zero: 0, map: () => untilCancelled(cells), combine: () => 0 }),
+      )
+      yield* Effect.promise(() => reached(cells, STARTED, 2))
+      const interrupted = causeOf(yield* Fiber.interrupt(fiber))
+      expect(Cause.isInterrupted(interrupted)).toBe(true)
+      expect(Cause.defects(interrupted)).toEqual(Chunk.of(defect))
+      yield* unspoiled
+    }))
 })
 
 describe("After its pool has closed", () => {

@@ -208,7 +208,7 @@ export function begin(
   const N = program.native
   const { layout } = N
   const capacity = model.capacity ?? 6
-  const mentionWords = N.mentions.mentionsBytes(model.procs) / 4
+  const mentionWords = 2 * Math.ceil(N.mentions.mentionsBytes(model.procs) / 8)
   const extra = GHOST_WORDS + mentionWords + N.progressSlots.progressBytes(capacity) / 4
   const raw = layout.create({
     procs: model.procs,

@@ -14,7 +14,7 @@ import { fillError, makeError } from "./errors.ts"
 import { isJson } from "./json.ts"
 import { type SharedList, sharedList } from "./sharedArgs.ts"
 import { deserialize, serialize } from "./serializer.ts"
-import { describe, Unsendable } from "./unsendable.ts"
+import { describe, tame, Unsendable } from "./unsendable.ts"
 import { type Graph, put, type SharedBuffers, type Shell } from "./wire.ts"
 
 export { Unsendable } from "./unsendable.ts"
@@ -81,7 +81,13 @@ export const encode = (
   root: "args" | "result",
   shared: SharedBuffers,
 ): Uint8Array => {
-  if (isJson(values)) return encodeJson(values)
+  if (isJson(values)) {
+    try {
+      return encodeJson(values)
+    } catch {
+      // As text it is longer than the longest string, or than there is memory for.
+    }
+  }
   const ids: Array<number> = []
   const list = sharedList(values, shared, ids)
   if (list !== undefined) return encodeShared(list, ids)
@@ -90,8 +96,9 @@ export const encode = (
     return encodeGraph(copier, copier.graph(values))
   } catch (cause) {
     shared.unmention(copier.ids)
-    if (cause instanceof Unsendable) throw cause
-    return copier.refuse(cause instanceof RangeError ? describe(cause) : `reading it threw ${describe(cause)}`)
+    const thrown = tame(cause) // by a getter or a trap
+    if (thrown instanceof Unsendable) throw thrown
+    return copier.refuse(thrown instanceof RangeError ? describe(thrown) : `reading it threw ${describe(thrown)}`)
   }
 }
 

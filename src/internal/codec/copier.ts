@@ -8,7 +8,7 @@ import { types } from "node:util"
 import { copyProperties, shellOf } from "./errors.ts"
 import { refusal } from "./refusal.ts"
 import { renderPath, type Step } from "./path.ts"
-import { describe, Unsendable } from "./unsendable.ts"
+import { describe, tame, Unsendable } from "./unsendable.ts"
 import { type Graph, type Hole, put, type Refill, type SharedBuffers, type SharedShell, type Shell } from "./wire.ts"
 
 /** What a visit returns for a value that travels as a shell. */
@@ -99,7 +99,8 @@ export class Copier {
       return step()
     } catch (cause) {
       this.path.length = depth
-      return `[${cause instanceof Unsendable ? cause.reason : `reading it threw ${describe(cause)}`}]`
+      const thrown = tame(cause)
+      return `[${thrown instanceof Unsendable ? thrown.reason : `reading it threw ${describe(thrown)}`}]`
     }
   }
 

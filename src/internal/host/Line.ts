@@ -1,5 +1,6 @@
 /** Jobs that have calls to submit: puts these into memory as there is room, first come first served. */
 import { NotSerializable, type PayloadTooLarge, PoolClosed } from "../../Errors.ts"
+import { tame } from "../codec/unsendable.ts"
 import type { Described, Job } from "../job/Job.ts"
 import {
   allocate,
@@ -166,7 +167,8 @@ export class Line {
     let call: Described
     try {
       call = job.describe()
-    } catch (error) {
+    } catch (raised) {
+      const error = tame(raised)
       if (error instanceof NotSerializable) {
         this.#refuse(job, job.cursor, error)
         return "refused"

@@ -7,6 +7,7 @@ import * as Cause from "effect/Cause"
 import type * as Effect from "effect/Effect"
 import { packCause } from "../codec/cause.ts"
 import { decode, encode, encodeFailure, sharedIds, Unsendable } from "../codec/codec.ts"
+import { tame } from "../codec/unsendable.ts"
 import {
   copyBytes,
   DEADLOCK,
@@ -272,7 +273,8 @@ export class MachineRuntime {
   }
 
   /** Ends a G with what it threw. */
-  fail(g: number, error: unknown): void {
+  fail(g: number, thrown: unknown): void {
+    const error = tame(thrown)
     if (error instanceof Interrupted && isCancelled(this.s, g)) {
       setOutcome(this.memory, g, INTERRUPTED)
       return this.end(g)

@@ -19,7 +19,7 @@ import {
   takeInline,
   UNSENDABLE,
 } from "../codec/payload.ts"
-import { describe } from "../codec/unsendable.ts"
+import { describe, tame } from "../codec/unsendable.ts"
 import { type Described, Job, type JobOwner } from "../job/Job.ts"
 import { ProgressWatch } from "../job/ProgressWatch.ts"
 import type { TaskDef } from "../registry.ts"
@@ -128,7 +128,8 @@ export class Nested {
       let call: Described
       try {
         call = job.describe()
-      } catch (error) {
+      } catch (raised) {
+        const error = tame(raised)
         if (error instanceof NotSerializable) {
           this.#refuse(job, error)
           job.cursor++
@@ -243,19 +244,21 @@ export class Nested {
     return this.#arrived.length > 0
   }
 
-  /** Takes the outcomes that have arrived. Cheap while no child is waited for. */
-  collect(): void {
+  /** Takes the outcomes that have arrived. Whether there may be any. Cheap while no child is waited for. */
+  collect(): boolean {
     // Also if none is awaited: a look at all may have taken what is noted here, and a note keeps the loop awake.
-    if (this.#arrived.length > 0) {
+    const here = this.#arrived.length > 0
+    if (here) {
       const arrived = this.#arrived
       this.#arrived = []
       for (const hint of arrived) this.#arrive(hint)
     }
-    if (this.#awaited.size === 0) return
+    if (this.#awaited.size === 0) return here
     const { m, s } = this.#r
     const n = takeMail(s, m, this.#mail)
     if (n < 0) { for (const hint of [...this.#awaited.keys()]) this.#arrive(hint) }
     else for (let i = 0; i < n; i++) this.#arrive(this.#mail[i])
+    return here || n !== 0
   }
 
   #arrive(hint: number): void {

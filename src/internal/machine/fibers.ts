@@ -14,8 +14,15 @@ const MAX_OPS = 2048
 const SLICE_MS = 10
 /** Operations between two looks at the clock: a power of two. */
 const CLOCK_OPS = 16
+/**
+ * Most of a slice in ms that is taken to have been used between two looks: it may be that the system ran another thread.
+ * A fiber that only starts, or makes a call, is so short that it would have to meet with that twice.
+ */
+const MOST_USED_MS = SLICE_MS / 2
 /** The priority of a fiber that was made to yield, by which {@link ReadyQueue.scheduleTask} knows it. */
 const YIELDED = 1
+/** Most continuations of a pass: fibers can wake each other without end. */
+const PASS = 1024
 
 /** What Effect's own schedulers see of a fiber, and hides in its types. */
 interface Internals {
@@ -31,12 +38,23 @@ const mayYield = ({ _children: children, currentRuntimeFlags }: Internals): bool
   return true
 }
 
-/** The continuations that are ready to run on this machine. */
+/**
+ * The continuations that are ready to run on this machine, and can run nowhere else. They run in passes, and a pass
+ * ends when all have had their turn, also those that became ready meanwhile: then it is the turn of a G, which may take
+ * long, and which any other machine could run. A fiber that has yielded has had its turn.
+ */
 export class ReadyQueue implements Scheduler {
   #tasks: Array<() => void> = []
   #next = 0
-  /** When the fiber that runs now went on. */
-  #sliceBegan = 0
+  /** The one that runs now. */
+  #current: (() => void) | undefined
+  /** Those of fibers that have yielded in this pass. */
+  #yielded: Array<() => void> = []
+  /** How many the pass may still run. */
+  #left = PASS
+  /** How much of its slice in ms the fiber that runs now has used, and when that was looked at. */
+  #used = 0
+  #looked = 0
   /** Operations since it should have yielded. */
   #overdue = 0
   readonly #wake: () => void
@@ -47,10 +65,13 @@ export class ReadyQueue implements Scheduler {
 
   /**
    * A fiber that was made to yield goes behind what the tasks queued before it queue in their turn, see
-   * {@link shouldYield}.
+   * {@link shouldYield}. One that yields of its own accord is known by being queued while it runs: a fiber has one
+   * function for all its continuations.
    */
   scheduleTask(task: () => void, priority = 0): void {
-    this.#tasks.push(priority === YIELDED ? () => void this.#tasks.push(task) : task)
+    if (priority === YIELDED) this.#yielded.push(() => void this.#tasks.push(task))
+    else if (task === this.#current) this.#yielded.push(task)
+    else this.#tasks.push(task)
     this.#wake()
   }
 
@@ -66,12 +87,13 @@ export class ReadyQueue implements Scheduler {
   shouldYield(fiber: Fiber.RuntimeFiber<unknown, unknown>): number | false {
     const ops = (fiber as unknown as Internals).currentOpCount
     if (ops === 1) {
-      this.#sliceBegan = performance.now()
+      this.#looked = performance.now()
+      this.#used = 0
       this.#overdue = 0
     }
     if (this.#overdue === 0) {
       if ((ops & (CLOCK_OPS - 1)) !== 0) return false
-      if (ops < MAX_OPS && performance.now() - this.#sliceBegan <= SLICE_MS) return false
+      if (ops < MAX_OPS && !this.#sliceIsOver()) return false
     }
     if (this.#overdue < MAX_OPS && !mayYield(fiber as unknown as Internals)) {
       this.#overdue++
@@ -81,17 +103,36 @@ export class ReadyQueue implements Scheduler {
     return YIELDED
   }
 
-  /** Runs up to `most` continuations. */
-  run(most: number): void {
-    for (let i = 0; i < most && !this.isEmpty; i++) this.#tasks[this.#next++]()
-    if (this.isEmpty && this.#next > 0) {
-      this.#tasks = []
+  #sliceIsOver(): boolean {
+    const now = performance.now()
+    this.#used += Math.min(now - this.#looked, MOST_USED_MS)
+    this.#looked = now
+    return this.#used >= SLICE_MS
+  }
+
+  /** Runs up to `most` continuations of a pass. True at its end; if it is not, more are ready. */
+  run(most: number): boolean {
+    for (let i = 0; i < most && this.#left > 0 && this.#next < this.#tasks.length; i++) {
+      this.#left--
+      this.#current = this.#tasks[this.#next++]
+      this.#current()
+    }
+    this.#current = undefined
+    if (this.#left > 0 && this.#next < this.#tasks.length) return false
+    this.#left = PASS
+    if (this.#next > 0 && 2 * this.#next >= this.#tasks.length) {
+      this.#tasks = this.#tasks.slice(this.#next)
       this.#next = 0
     }
+    if (this.#yielded.length > 0) {
+      for (const task of this.#yielded) this.#tasks.push(task)
+      this.#yielded = []
+    }
+    return true
   }
 
   get isEmpty(): boolean {
-    return this.#next === this.#tasks.length
+    return this.#next === this.#tasks.length && this.#yielded.length === 0
   }
 }
 

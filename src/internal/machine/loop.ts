@@ -12,6 +12,7 @@ import {
   pollRunnable,
   STATE,
   STOP,
+  stopLooking,
   STOPPING,
 } from "../scheduler/index.ts"
 import type { MachineRuntime } from "./MachineRuntime.ts"
@@ -20,8 +21,13 @@ import type { MachineRuntime } from "./MachineRuntime.ts"
 const TURN_TICKS = 61
 /** Longest time in ms between two turns of the event loop, so that what tasks left on it gets its chance. */
 const TURN_MS = 10
-/** Continuations of fibers that are run before the next G. */
+/** Continuations of fibers between two looks at the clock. */
 const READY_BATCH = 16
+/**
+ * Steps of the promises' queue that an async function whose calls have ended gets before the next G: from the last of
+ * several calls, each made by an async function, to what their caller does next are three.
+ */
+const PROMISE_HOPS = 3
 /** Longest sleep in ms of a machine with nothing on its event loop that we know of. Then it turns it once. */
 const PARK_MS = 250
 /** Longest sleep in ms of a machine whose event loop goes on meanwhile. */
@@ -41,9 +47,17 @@ export const runLoop = async (r: MachineRuntime): Promise<void> => {
   for (;;) {
     // Before it looks at anything: who tells it of news afterwards sets the word again.
     if (r.loading > 0) Atomics.store(s.mem, mw(s, m) + M_PARK, 0)
-    r.nested.collect()
+    const arrived = r.nested.collect()
     r.suspensions.endCancelled()
-    r.ready.run(READY_BATCH)
+    // Others rely on one that looks for work; this one has something else to do first.
+    if (arrived || !r.ready.isEmpty) stopLooking(s, t)
+    if (arrived) { for (let i = 0; i < PROMISE_HOPS; i++) await undefined }
+    if (!r.ready.run(READY_BATCH)) {
+      if (performance.now() - turned < TURN_MS) continue
+      await turn()
+      turned = performance.now()
+      continue
+    }
     // The one may lead to the other: whatever of either is left must keep the machine from sleeping.
     const busy = !r.ready.isEmpty || r.nested.hasArrived
     if (r.loading > 0) {

@@ -34,14 +34,28 @@ setCurrentMachine(machine)
 stopSpinning(s, init.p) // a predecessor's, if it died while it looked for work
 Atomics.store(s.mem, mw(s, init.m) + M_LIFE, M_READY)
 tell({ kind: "ready" })
-await runLoop(machine)
-for (const task of machine.nested.detached()) {
-  machine.services.stray(`the pool was closed before the detached call of task "${task}" had ended`, Cause.empty)
-}
-await machine.services.close()
-await closePools()
-Atomics.store(s.mem, mw(s, init.m) + M_LIFE, M_EXITED)
+if (await runs()) await close()
 link.exit()
+
+/** Runs Gs until the pool stops. False if it had to end before, as one that died: another takes its place. */
+async function runs(): Promise<boolean> {
+  try {
+    await runLoop(machine)
+    return true
+  } catch (error) {
+    machine.services.stray(`machine ${init.m} ended because of an error of its own`, Cause.die(error))
+    return false
+  }
+}
+/** Ends what is left: what was detached, the layers, and pools that tasks have opened. */
+async function close(): Promise<void> {
+  for (const task of machine.nested.detached()) {
+    machine.services.stray(`the pool was closed before the detached call of task "${task}" had ended`, Cause.empty)
+  }
+  await machine.services.close()
+  await closePools()
+  Atomics.store(s.mem, mw(s, init.m) + M_LIFE, M_EXITED)
+}
 
 /** Ends what tasks have left open: its threads are none of this pool's, and would outlive it. */
 async function closePools(): Promise<void> {

@@ -3,6 +3,7 @@ import type * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { NotSerializable } from "../../Errors.ts"
 import { Unsendable } from "../codec/codec.ts"
+import { tame } from "../codec/unsendable.ts"
 import type { Described } from "../job/Job.ts"
 import type { TaskDef } from "../registry.ts"
 import { G_CHILD, gw } from "../scheduler/index.ts"
@@ -49,7 +50,8 @@ export const runRecordless = (
     self.controller.abort(new Interrupted())
   }
   const fail = (failure: Failure) => end(() => job.fail(index, failure))
-  const threw = (error: unknown) => {
+  const threw = (raw: unknown) => {
+    const error = tame(raw)
     if (self.stopping && error instanceof Interrupted) interrupted()
     else fail(thrown(def.name, error))
   }
@@ -65,8 +67,9 @@ export const runRecordless = (
     try {
       value = callAs(r, self, def, copyValues(r, args))
     } catch (error) {
-      if (!(error instanceof Unsendable)) return threw(error)
-      return fail(new NotSerializable({ task: def.name, path: error.path, reason: error.reason }))
+      const raised = tame(error)
+      if (!(raised instanceof Unsendable)) return threw(raised)
+      return fail(new NotSerializable({ task: def.name, path: raised.path, reason: raised.reason }))
     }
     if (def.effect && isEffect(value)) {
       const effect = value as Effect.Effect<unknown, unknown>

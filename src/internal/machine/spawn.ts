@@ -9,6 +9,7 @@
  */
 import * as Cause from "effect/Cause"
 import { copy, decode, encode, sharedIds, Unsendable } from "../codec/codec.ts"
+import { tame } from "../codec/unsendable.ts"
 import {
   hasBytes,
   INTERRUPTED,
@@ -228,7 +229,8 @@ const callNested = (r: MachineRuntime, g: number, def: TaskDef, args: ReadonlyAr
   } catch (error) {
     // Nothing may be thrown from here: the record would stay claimed. An error takes more stack than `ensureRoom` saw.
     try {
-      ended = { ok: false, error: error instanceof Interrupted ? error : failureOf(def, error) }
+      const thrown = tame(error)
+      ended = { ok: false, error: thrown instanceof Interrupted ? thrown : failureOf(def, thrown) }
     } catch (full) {
       ended = { ok: false, error: full }
     }

@@ -1,7 +1,7 @@
 /** Calls made from a source that is read no further than its results are wanted. */
 import { isCall } from "../../Call.ts"
 import type { Described } from "../job/Job.ts"
-import { itemIsNoCall } from "../notACall.ts"
+import { itemIsNoCall, kindOf } from "../notACall.ts"
 import type { Submitter } from "../poolHost.ts"
 import { type Stoppable, unwatch, watch } from "./abort.ts"
 import { SingleCall } from "./SingleCall.ts"
@@ -35,6 +35,7 @@ export class Mapping<A, B> implements AsyncIterableIterator<B, undefined>, Async
   /** "ending": no result will be given any more, and calls or the source have yet to end. */
   #state: "new" | "running" | "ending" | "ended" = "new"
   #source: Source<A> | undefined
+  #async = false
   /** Whether the source has been asked for an item and has not answered. */
   #pulling = false
   /** Whether the source has no more, by its own account. */
@@ -92,11 +93,19 @@ export class Mapping<A, B> implements AsyncIterableIterator<B, undefined>, Async
     this.#state = "running"
     if (signal?.aborted === true) return this.#fail(signal.reason)
     try {
-      this.#source = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]()
+      this.#source = this.#open(items as Partial<Iterable<A> & AsyncIterable<A>> | undefined | null)
     } catch (error) {
       return this.#fail(error)
     }
     if (signal !== undefined) watch(signal, this)
+  }
+
+  #open(items: Partial<Iterable<A> & AsyncIterable<A>> | undefined | null): Source<A> {
+    const open = items?.[Symbol.asyncIterator]
+    this.#async = typeof open === "function"
+    if (this.#async) return open!.call(items)
+    if (typeof items?.[Symbol.iterator] !== "function") throw new TypeError(`${kindOf(items)} is no iterable of items`)
+    return items[Symbol.iterator]!()
   }
 
   /** Reads items and submits their calls, as far as the look-ahead allows. */
@@ -120,7 +129,7 @@ export class Mapping<A, B> implements AsyncIterableIterator<B, undefined>, Async
     } catch (error) {
       return this.#failFromSource(error)
     }
-    if (!(Symbol.asyncIterator in this.#options.items)) return this.#accept(result as IteratorResult<A>)
+    if (!this.#async) return this.#accept(result as IteratorResult<A>)
     this.#pulling = true
     Promise.resolve(result).then(
       (result) => {
@@ -138,14 +147,19 @@ export class Mapping<A, B> implements AsyncIterableIterator<B, undefined>, Async
   #accept(result: IteratorResult<A>): void {
     // Too late for what came after the end.
     if (this.#state !== "running") return
-    if (result.done === true) {
-      this.#exhausted = true
-      return this.#serve()
+    let item: A | undefined
+    try {
+      if (Object(result) !== result) throw new TypeError(`the source gave ${kindOf(result)} in place of a result`)
+      if (result.done === true) this.#exhausted = true
+      else item = result.value
+    } catch (error) {
+      return this.#failFromSource(error)
     }
+    if (this.#exhausted) return this.#serve()
     const index = this.#read++
     let call: unknown
     try {
-      call = this.#options.call(result.value, index)
+      call = this.#options.call(item as A, index)
       if (!isCall(call)) throw itemIsNoCall(index, call)
     } catch (error) {
       return this.#fail(error)
