@@ -19,7 +19,7 @@ if (selected.length === 0) {
 
 install()
 // On Node in the form that the package ships.
-if (chosen.includes("node")) compileForNode()
+if (chosen.includes("node")) await compileForNode()
 const programOf = (runtime, name) =>
   runtime === "node" ? join(root, ".node/bench", `${name}.js`) : join(root, "bench", `${name}.ts`)
 for (const name of selected) {

@@ -12,7 +12,7 @@ const chosen = selectRuntimes(takeOption(args, "--runtime"))
 install()
 for (const runtime of chosen) {
   console.log(`── ${runtime} ──`)
-  if (runtime === "node") compileForNode()
+  if (runtime === "node") await compileForNode()
   const [command, commandArgs] = runtime === "node"
     ? [process.execPath, [join(root, ".node/tests/stress/kill.js"), ...args]]
     : scriptCommand(runtime, join(root, "tests/stress/kill.ts"), args)

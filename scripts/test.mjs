@@ -42,7 +42,7 @@ const lines = []
 try {
   for (const runtime of chosen) {
     console.log(`\n── ${runtime} ──`)
-    if (runtime === "node") compileForNode()
+    if (runtime === "node") await compileForNode()
     const output = join(dir, `${runtime}.json`)
     const [command, commandArgs] = vitestCommand(runtime, [
       "--reporter=default",

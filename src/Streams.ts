@@ -202,6 +202,7 @@ class Flow<A, B, E> {
   readonly close: Effect.Effect<void> = Effect.suspend(() => {
     this.#feed.cancel()
     this.#ready = []
-    return this.#settled ? Effect.void : this.#news
+    // Values still come of those that run: they are news as well, but not the end.
+    return this.#settled ? Effect.void : Effect.zipRight(this.#news, this.close)
   })
 }

@@ -11,7 +11,7 @@ class TimeIsUpAt extends ReadyQueue {
   yielded = false
 
   constructor(at: number) {
-    super(() => {})
+    super(() => {}, () => {})
     this.at = at
   }
 
@@ -67,7 +67,7 @@ describe.runIf(currentRuntime === "node")("A fiber that is interrupted at any mo
   }
 
   it("leaves nothing to run", () => {
-    const queue = new ReadyQueue(() => {})
+    const queue = new ReadyQueue(() => {}, () => {})
     const fiber = Effect.runFork(concurrent, { scheduler: queue })
     stopFiber(fiber)
     drain(queue)
@@ -85,7 +85,7 @@ describe.runIf(currentRuntime === "node")("A pass of continuations", () => {
   }
 
   it("ends when all have had their turn, those that became ready meanwhile too", () => {
-    const queue = new ReadyQueue(() => {})
+    const queue = new ReadyQueue(() => {}, () => {})
     const gate = Effect.runSync(Deferred.make<void>())
     let awaited: Effect.Effect<void> = Deferred.await(gate)
     for (let i = 0; i < 60; i++) {
@@ -108,7 +108,7 @@ describe.runIf(currentRuntime === "node")("A pass of continuations", () => {
     })
 
   it("gives a fiber that yields one turn", () => {
-    const queue = new ReadyQueue(() => {})
+    const queue = new ReadyQueue(() => {}, () => {})
     const turns = [0, 0]
     for (const i of turns.keys()) Effect.runFork(yields(() => turns[i]++), { scheduler: queue })
     pass(queue)
@@ -120,7 +120,7 @@ describe.runIf(currentRuntime === "node")("A pass of continuations", () => {
   })
 
   it("ends at some time, though some wake each other without end, and others go on then", () => {
-    const queue = new ReadyQueue(() => {})
+    const queue = new ReadyQueue(() => {}, () => {})
     let calls = 0
     const again = (): void => {
       calls++

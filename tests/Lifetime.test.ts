@@ -200,7 +200,7 @@ describe("No thread is left", () => {
 
   it.live("after many pools in a row, which leave memory as it was", () =>
     leavesNothing(Effect.gen(function* () {
-      const calls = (i: number) => i % 10 === 0 ? everyWay.map(({ call }) => call("given", i)) : [add(i, 1), add(i, 2)]
+      const calls = (i: number) => i % 50 === 0 ? everyWay.map(({ call }) => call("given", i)) : [add(i, 1), add(i, 2)]
       // On Node a machine takes several times longer to start.
       const rounds = Number(process.env.RUNON_POOLS ?? (currentRuntime === "node" ? 20 : 200)) / 2
       const open = Effect.forEach(Array(rounds).keys(), (i) => used({ procs: 1 }, () => Pool.all(calls(i))))

@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process"
 import { cpSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import process from "node:process"
+import { bundleForTests } from "./bundle.mjs"
 import { root } from "./runtimes.mjs"
 
 const out = join(root, ".node")
@@ -11,7 +12,7 @@ const out = join(root, ".node")
 // File names in strings, which the compiler leaves alone: `new URL("./tasks.ts", import.meta.url)`.
 const fileNames = /(?<=[\w}-])\.ts(?=(\?[^"'`\s]*)?["'`\s])/g
 
-export const compileForNode = () => {
+export const compileForNode = async () => {
   rmSync(out, { recursive: true, force: true })
   const tsc = join(root, "node_modules/typescript/bin/tsc")
   execFileSync(process.execPath, [tsc, "-p", join(root, "tsconfig.node.json")], { stdio: "inherit", cwd: root })
@@ -25,6 +26,7 @@ export const compileForNode = () => {
     const code = readFileSync(path, "utf8")
     writeFileSync(path, code.replace(fileNames, ".js"))
   }
+  await bundleForTests(join(out, "src"))
   // For tests that look there for what they run.
   symlinkSync(join(root, "node_modules"), join(out, "node_modules"), "junction")
   for (const file of [...files("tests/fixtures"), ...files("bench")]) {

@@ -182,6 +182,7 @@ const SMALL = {
   "lock.HOST_TRIES": 2,
   "progressSlots.READ_TRIES": 2,
   "mentions.SLOTS": 2,
+  "mentions.GENERATION_BITS": 1,
   "runq.NEXT_PATIENCE": 1,
   "find.STEAL_ROUNDS": 2,
   // Never, unless a model is about it.

@@ -4,6 +4,7 @@
 import { MachineStartFailed, MachineStuck } from "../../Errors.ts"
 import { describe } from "../codec/unsendable.ts"
 import type { ConfigQuestion, Told } from "../context/messages.ts"
+import { machineEntry } from "../files.ts"
 import type { MachineInit, ToHost, ToMachine } from "../machine/messages.ts"
 import type { ForgetNotice, LostNotice, SharedNotice } from "../machine/SharedTable.ts"
 import {
@@ -76,8 +77,6 @@ interface Member {
   readonly gone: Promise<MachineExit>
   exit: MachineExit | undefined
 }
-
-const entry = new URL(import.meta.url.endsWith(".ts") ? "../machine/main.ts" : "../machine/main.js", import.meta.url)
 
 /** All machines of one pool. Machine `m` serves P `m`; the one that replaces it does so too. */
 export class Crew implements Machines {
@@ -183,7 +182,7 @@ export class Crew implements Machines {
     const whenGone = new Promise<MachineExit>((resolve) => gone = resolve)
     let handle: MachineHandle
     try {
-      handle = this.#spawner.spawn(entry, `runon M${m}`, this.#owner.init(m, m), {
+      handle = this.#spawner.spawn(machineEntry, `runon M${m}`, this.#owner.init(m, m), {
         onMessage: (message) => {
           const told = message as ToHost
           if (told.kind === "ready") ready()

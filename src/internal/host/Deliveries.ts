@@ -211,16 +211,17 @@ export class Deliveries {
       return this.#settle(g, outcome, takeInline(memory, g))
     }
     const bytes = copyBytes(memory, g)
-    this.freePayload(g)
     const ids = sharedIds(bytes)
     if (this.#shared.knows(ids)) return this.#settleWith(g, outcome, bytes)
+    // Its payload is kept until then: those that have come would be forgotten while the others have not.
     this.#shared.whenKnown(ids, () => {
-      this.#settleWith(g, outcome, bytes)
+      this.#settleWith(g, outcome, copyBytes(memory, g))
       this.#owner.onProgress()
     })
   }
 
   #settleWith(g: number, outcome: number, bytes: Uint8Array): void {
+    this.freePayload(g)
     let values: ReadonlyArray<unknown>
     try {
       values = decode(bytes, this.#shared)

@@ -2,16 +2,13 @@
  * Machines on Deno: web workers, which tell nothing of their end there. The proof is a Web Lock that a machine
  * holds for its life (see `denoBoot.ts`), and that the host can take once the thread is gone.
  */
+import { denoBoot } from "../files.ts"
 import { readNote, writeNote } from "../machine/note.ts"
 import { bundled } from "./bundled.ts"
 import { Machine } from "./Machine.ts"
 import type { Spawner } from "./Spawner.ts"
 
 type Unref = (this: Worker, ref: boolean) => void
-
-// Published as JavaScript, the module beside this one is JavaScript too.
-const extension = import.meta.url.endsWith(".ts") ? "ts" : "js"
-const boot = new URL(`../machine/denoBoot.${extension}`, import.meta.url)
 
 // Taken here so that a test that fakes the timers later on does not stop the watch.
 const { clearTimeout, setTimeout } = globalThis
@@ -87,7 +84,7 @@ export const makeDenoSpawner = (): Spawner => ({
   spawn: (entry, name, init, events) => {
     const machine = new Machine(init, events)
     const lock = `runon-${crypto.randomUUID()}`
-    const worker = new Worker(boot, { type: "module", name })
+    const worker = new Worker(denoBoot, { type: "module", name })
     let watch: ReturnType<typeof watchLock> | undefined
     let orderly = false
 
@@ -136,7 +133,7 @@ export const makeDenoSpawner = (): Spawner => ({
       event.preventDefault()
       const error = event.error ?? new Error(event.message)
       // By its text, since to look at the file takes a permission.
-      machine.fail(event.message.includes(`Module not found "${boot.href}"`) ? bundled(boot, error) : error)
+      machine.fail(event.message.includes(`Module not found "${denoBoot.href}"`) ? bundled(denoBoot, error) : error)
       // The runtime sends this as the thread's end. One that ends before it has taken its lock leaves it free.
       lookForEnd().hurry()
     }

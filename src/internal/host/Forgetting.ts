@@ -1,5 +1,5 @@
 /** When the host has shared buffers forgotten: see SharedTable.ts for how. */
-import { freeSlot, seenByAll, setSeen, SLOTS } from "../scheduler/mentions.ts"
+import { setSeen, SLOTS } from "../scheduler/mentions.ts"
 import type { ForgetNotice, SharedTable } from "../machine/SharedTable.ts"
 
 /** Up to so many buffers, of so many bytes, are kept in any case. */
@@ -15,8 +15,6 @@ export class Forgetting {
   readonly #words: Int32Array
   readonly #machines: number
   readonly #tell: (notice: ForgetNotice) => void
-  /** Numbers that have ended, and the turn in which machines were told. Their slots are not free yet. */
-  readonly #ended: Array<{ readonly id: number; readonly turn: number }> = []
   /** Buffers that were forgotten: if one comes back, too few are kept. */
   readonly #forgotten = new WeakSet<SharedArrayBuffer>()
   #turn = 0
@@ -47,24 +45,13 @@ export class Forgetting {
   }
 
   #look(): void {
-    const ended = this.#table.endUnmentioned()
+    const turn = this.#turn + 1
+    const ended = this.#table.endUnmentioned(this.#machines, turn)
     this.#limit = Math.max(this.#kept, 2 * this.#table.size)
     this.#limitBytes = Math.max(this.#keptBytes, 2 * this.#table.bytes)
-    if (ended.length > 0) {
-      const turn = ++this.#turn
-      for (const { buffer, id } of ended) {
-        this.#forgotten.add(buffer)
-        this.#ended.push({ id, turn })
-      }
-      this.#tell({ kind: "forget", ids: ended.map(({ id }) => id), turn })
-    }
-    // In the order of their turns: what has not been seen yet is at the end.
-    let free = 0
-    for (let seen = 0; free < this.#ended.length; free++) {
-      const { id, turn } = this.#ended[free]
-      if (turn > seen && !seenByAll(this.#words, this.#machines, seen = turn)) break
-      freeSlot(this.#words, id % SLOTS)
-    }
-    this.#ended.splice(0, free)
+    if (ended.length === 0) return
+    this.#turn = turn
+    for (const { buffer } of ended) this.#forgotten.add(buffer)
+    this.#tell({ kind: "forget", ids: ended.map(({ id }) => id), turn })
   }
 }

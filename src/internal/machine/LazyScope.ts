@@ -15,14 +15,24 @@ export class LazyScope implements ScopeMethods {
   readonly [Scope.ScopeTypeId]: Scope.ScopeTypeId = Scope.ScopeTypeId
   readonly strategy: ExecutionStrategy.ExecutionStrategy = ExecutionStrategy.sequential
   #made: Scope.CloseableScope | undefined
+  /** What it was closed with when nothing had been added. What is added later is finalized at once. */
+  #ended: Exit.Exit<unknown, unknown> | undefined
 
   get #scope(): ScopeMethods {
-    return (this.#made ??= Effect.runSync(Scope.make())) as unknown as ScopeMethods
+    return (this.#made ??= this.#make()) as unknown as ScopeMethods
   }
 
-  /** Whether there may be something to finalize. */
-  get used(): boolean {
-    return this.#made !== undefined
+  #make(): Scope.CloseableScope {
+    const made = Effect.runSync(Scope.make())
+    if (this.#ended !== undefined) Effect.runSync(Scope.close(made, this.#ended))
+    return made
+  }
+
+  /** Closes it, unless something was added: then {@link close} must. */
+  endUnused(exit: Exit.Exit<unknown, unknown>): boolean {
+    if (this.#made !== undefined) return false
+    this.#ended = exit
+    return true
   }
 
   fork(strategy: ExecutionStrategy.ExecutionStrategy): Effect.Effect<Scope.CloseableScope> {
@@ -34,7 +44,7 @@ export class LazyScope implements ScopeMethods {
   }
 
   close(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
-    return this.#made === undefined ? Effect.void : Scope.close(this.#made, exit)
+    return this.endUnused(exit) ? Effect.void : Scope.close(this.#made!, exit)
   }
 
   pipe() {

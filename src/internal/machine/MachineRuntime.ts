@@ -7,6 +7,7 @@ import * as Cause from "effect/Cause"
 import type * as Effect from "effect/Effect"
 import { packCause } from "../codec/cause.ts"
 import { decode, encode, encodeFailure, sharedIds, Unsendable } from "../codec/codec.ts"
+import { strayCause } from "../codec/stray.ts"
 import { tame } from "../codec/unsendable.ts"
 import {
   copyBytes,
@@ -116,7 +117,10 @@ export class MachineRuntime {
   /** Called when something happened on the event loop that the sleeping loop should look at. */
   poke: () => void = () => {}
   /** Continuations of fibers that are ready to run. */
-  readonly ready: ReadyQueue = new ReadyQueue(() => this.poke())
+  readonly ready: ReadyQueue = new ReadyQueue(
+    () => this.poke(),
+    (error) => this.services.stray("an observer of a fiber threw", strayCause(error)),
+  )
   /** Gs in progress here that wait for the event loop. */
   readonly suspensions: Suspensions = new Suspensions(this)
   /** Calls that those have made. */
@@ -172,11 +176,21 @@ export class MachineRuntime {
     this.call(g, def, args)
   }
 
-  /** The bytes of `g`, whose block is freed. */
+  /** The bytes of `g`, whose block is freed. What they mention stays mentioned until they are read. */
   takeBytes(g: number): Uint8Array {
     const bytes = copyBytes(this.memory, g)
-    this.freePayload(g)
+    const block = detach(this.memory, g, this.m)
+    if (block !== 0) freeBlock(this.s, block, this.m)
     return bytes
+  }
+
+  /** The values in bytes that were taken. */
+  read(bytes: Uint8Array): ReadonlyArray<unknown> {
+    try {
+      return decode(bytes, this.shared)
+    } finally {
+      this.shared.unmention(sharedIds(bytes))
+    }
   }
 
   /** Frees the block of `g`, if it has one. */

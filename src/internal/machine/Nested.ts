@@ -7,7 +7,7 @@
  * run right here, without a record, as part of its caller.
  */
 import { NotSerializable, PayloadTooLarge } from "../../Errors.ts"
-import { decode, encode, sharedIds, Unsendable } from "../codec/codec.ts"
+import { encode, sharedIds, Unsendable } from "../codec/codec.ts"
 import {
   EXITED,
   hasBytes,
@@ -284,7 +284,7 @@ export class Nested {
     r.shared.whenKnown(sharedIds(bytes), () => {
       let values: ReadonlyArray<unknown>
       try {
-        values = decode(bytes, r.shared)
+        values = r.read(bytes)
       } catch (error) {
         return this.#tell(awaited, UNSENDABLE, ["result", `reading it failed in the caller: ${describe(error)}`])
       }
@@ -319,7 +319,7 @@ export class Nested {
     if (!job.ended || !parent.jobs.delete(job) || parent.jobs.size > 0) return
     const go = parent.childless
     parent.childless = undefined
-    go?.()
+    if (go !== undefined) this.#r.ready.scheduleTask(go)
   }
 
   /** Stops a job: children that have not started never will, those that run are asked to stop. */
@@ -350,7 +350,8 @@ export class Nested {
       }
       r.poke()
     }
-    for (const stop of [...job.inlined]) stop()
+    // Later, as they were begun: calls within calls would stand on one another's stack.
+    for (const stop of job.inlined) r.ready.scheduleTask(() => job.inlined.has(stop) && stop())
     this.#checkEnd(job)
   }
 

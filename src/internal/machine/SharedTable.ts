@@ -8,7 +8,19 @@
  * forget a buffer had been told of it. If it is sent again it gets another number.
  */
 import type { SharedBuffers } from "../codec/codec.ts"
-import { idOwnedBy, kill, mention, newId, NO_SLOT, setSeen, SLOTS, takeSlot, unmention } from "../scheduler/mentions.ts"
+import {
+  hasSlot,
+  idOwnedBy,
+  kill,
+  lastingId,
+  mention,
+  newId,
+  NO_SLOT,
+  setSeen,
+  SLOTS,
+  takeSlot,
+  unmention,
+} from "../scheduler/mentions.ts"
 
 /** Tells the other side about a buffer. */
 export interface SharedNotice {
@@ -31,20 +43,15 @@ export interface LostNotice {
   readonly ids: ReadonlyArray<number>
 }
 
-/** More than the number of threads that a pool can have. */
-const OWNERS = 2048
-/** From here on numbers have no slot, and are for as long as the pool is. */
-const LASTING = 2 ** 31
-
-const hasSlot = (id: number): boolean => id < LASTING
-const slotOf = (id: number): number => id % SLOTS
-
 /**
  * V8 does not count shared memory when it decides whether to collect garbage, and might not for hours: it does count
  * this. The memory is never touched, so there is none behind it.
  */
 const countAsGarbage = (bytes: number): void => void new ArrayBuffer(Math.min(bytes, MAX_COUNTED))
 const MAX_COUNTED = 2 ** 26
+
+/** Slots between those at which two threads begin to look. */
+const APART = 512
 
 /** One thread's table. */
 export class SharedTable implements SharedBuffers {
@@ -56,13 +63,15 @@ export class SharedTable implements SharedBuffers {
   readonly #owner: number
   readonly #words: Int32Array
   readonly #announce: (notice: SharedNotice) => void
-  #lasting = 0
+  /** Where it looks for the next slot: those before are taken, most likely. */
+  #from: number
   /** Bytes of all buffers that are known. */
   bytes = 0
 
   /** `owner` tells whose the numbers are that this thread gives: 0 is the host, `m + 1` machine `m`. */
   constructor(owner: number, words: Int32Array, announce: (notice: SharedNotice) => void) {
     this.#owner = owner
+    this.#from = (owner * APART) % SLOTS
     this.#words = words
     this.#announce = announce
   }
@@ -77,7 +86,7 @@ export class SharedTable implements SharedBuffers {
     const known = this.#ids.get(buffer)
     if (known !== undefined) {
       if (mentioned.includes(known)) return known
-      if (!hasSlot(known) || mention(this.#words, slotOf(known))) {
+      if (!hasSlot(known) || mention(this.#words, known)) {
         mentioned.push(known)
         return known
       }
@@ -91,14 +100,15 @@ export class SharedTable implements SharedBuffers {
   }
 
   #newId(): number {
-    const slot = takeSlot(this.#words, this.#owner)
-    if (slot === NO_SLOT) return LASTING + this.#lasting++ * OWNERS + this.#owner
+    const slot = takeSlot(this.#words, this.#from)
+    if (slot === NO_SLOT) return lastingId(this.#words)
+    this.#from = slot + 1
     return newId(this.#words, slot, this.#owner)
   }
 
   /** A payload that mentions these is gone. */
   unmention(ids: ReadonlyArray<number>): void {
-    for (const id of ids) if (hasSlot(id)) unmention(this.#words, slotOf(id))
+    for (const id of ids) if (hasSlot(id)) unmention(this.#words, id)
   }
 
   byId(id: number): SharedArrayBuffer | undefined {
@@ -159,12 +169,15 @@ export class SharedTable implements SharedBuffers {
     setSeen(this.#words, m, turn)
   }
 
-  /** On the host: ends the numbers of all buffers that no payload mentions. */
-  endUnmentioned(): ReadonlyArray<{ readonly id: number; readonly buffer: SharedArrayBuffer }> {
+  /** On the host: ends the numbers of all buffers that no payload mentions, as the `machines` will be told in that turn. */
+  endUnmentioned(
+    machines: number,
+    turn: number,
+  ): ReadonlyArray<{ readonly id: number; readonly buffer: SharedArrayBuffer }> {
     const ended = []
     const before = this.bytes
     for (const [id, buffer] of this.#buffers) {
-      if (!hasSlot(id) || !kill(this.#words, slotOf(id))) continue
+      if (!hasSlot(id) || !kill(this.#words, id, machines, turn)) continue
       this.#drop(id)
       ended.push({ id, buffer })
     }

@@ -5,6 +5,7 @@
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
+import { tame } from "../codec/unsendable.ts"
 import * as RuntimeFlags from "effect/RuntimeFlags"
 import type { Scheduler } from "effect/Scheduler"
 
@@ -26,11 +27,17 @@ const PASS = 1024
 
 /** What Effect's own schedulers see of a fiber, and hides in its types. */
 interface Internals {
+  readonly run: () => void
+  readonly resume: (effect: Effect.Effect<never>) => void
+  readonly unsafePoll: () => unknown
   readonly currentOpCount: number
   readonly currentRuntimeFlags: RuntimeFlags.RuntimeFlags
   readonly _running: boolean
   readonly _children: Iterable<Internals> | null
 }
+
+/** A fiber, which has one function for all its continuations, or another continuation. */
+type Ready = Internals | (() => void)
 
 const mayYield = ({ _children: children, currentRuntimeFlags }: Internals): boolean => {
   if (!RuntimeFlags.interruptible(currentRuntimeFlags)) return false
@@ -44,12 +51,12 @@ const mayYield = ({ _children: children, currentRuntimeFlags }: Internals): bool
  * long, and which any other machine could run. A fiber that has yielded has had its turn.
  */
 export class ReadyQueue implements Scheduler {
-  #tasks: Array<() => void> = []
+  #tasks: Array<Ready> = []
   #next = 0
   /** The one that runs now. */
-  #current: (() => void) | undefined
+  #current: Ready | undefined
   /** Those of fibers that have yielded in this pass. */
-  #yielded: Array<() => void> = []
+  #yielded: Array<Ready> = []
   /** How many the pass may still run. */
   #left = PASS
   /** How much of its slice in ms the fiber that runs now has used, and when that was looked at. */
@@ -58,20 +65,24 @@ export class ReadyQueue implements Scheduler {
   /** Operations since it should have yielded. */
   #overdue = 0
   readonly #wake: () => void
+  readonly #onStray: (error: unknown) => void
 
-  constructor(wake: () => void) {
+  /** `onStray` is told what code throws that is called when a fiber has ended, and that belongs to nobody. */
+  constructor(wake: () => void, onStray: (error: unknown) => void) {
     this.#wake = wake
+    this.#onStray = onStray
   }
 
   /**
    * A fiber that was made to yield goes behind what the tasks queued before it queue in their turn, see
-   * {@link shouldYield}. One that yields of its own accord is known by being queued while it runs: a fiber has one
-   * function for all its continuations.
+   * {@link shouldYield}. One that yields of its own accord is known by being queued while it runs.
    */
-  scheduleTask(task: () => void, priority = 0): void {
-    if (priority === YIELDED) this.#yielded.push(() => void this.#tasks.push(task))
-    else if (task === this.#current) this.#yielded.push(task)
-    else this.#tasks.push(task)
+  scheduleTask(task: () => void, priority = 0, fiber?: Fiber.RuntimeFiber<unknown, unknown>): void {
+    const internals = fiber as unknown as Internals | undefined
+    const ready = internals?.run === task ? internals : task
+    if (priority === YIELDED) this.#yielded.push(() => void this.#tasks.push(ready))
+    else if (ready === this.#current) this.#yielded.push(ready)
+    else this.#tasks.push(ready)
     this.#wake()
   }
 
@@ -114,8 +125,7 @@ export class ReadyQueue implements Scheduler {
   run(most: number): boolean {
     for (let i = 0; i < most && this.#left > 0 && this.#next < this.#tasks.length; i++) {
       this.#left--
-      this.#current = this.#tasks[this.#next++]
-      this.#current()
+      this.#call(this.#current = this.#tasks[this.#next++])
     }
     this.#current = undefined
     if (this.#left > 0 && this.#next < this.#tasks.length) return false
@@ -129,6 +139,17 @@ export class ReadyQueue implements Scheduler {
       this.#yielded = []
     }
     return true
+  }
+
+  #call(ready: Ready): void {
+    if (typeof ready === "function") return ready()
+    try {
+      ready.run()
+    } catch (error) {
+      // An observer that was told of the end threw; or else Effect itself broke on what it met, which is a defect then.
+      if (ready.unsafePoll() === null) ready.resume(Effect.die(tame(error)))
+      else this.#onStray(error)
+    }
   }
 
   get isEmpty(): boolean {

@@ -23,6 +23,7 @@ import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import { Questions, remoteConfig } from "../context/config.ts"
 import { packStray } from "../codec/stray.ts"
+import { tame } from "../codec/unsendable.ts"
 import { dataOf, DEFAULT_CALLER, type Envelope, get, pack, type Packed, unpack } from "../context/envelope.ts"
 import type { Report } from "../context/messages.ts"
 import { encodeReport } from "../context/portable.ts"
@@ -121,15 +122,22 @@ export class MachineServices {
     effect: Effect.Effect<unknown, unknown>,
     packed: Packed | undefined,
     onExit: (exit: Exit.Exit<unknown, unknown>) => void,
-  ): Fiber.RuntimeFiber<unknown, unknown> {
+  ): Fiber.RuntimeFiber<unknown, unknown> | undefined {
     const scope = new LazyScope()
     const options = { scheduler: this.#r.ready }
     const services = new Map<string, unknown>([[poolTag.key, new NestedPool(running)], [Scope.Scope.key, scope]])
     const runtime = this.#runtime(running, packed, services)
     const provided = def.layer === undefined ? effect : this.#layers.provide(def.layer, effect)
-    const fiber = Runtime.runFork(runtime, handled(provided), options)
+    let fiber: Fiber.RuntimeFiber<unknown, unknown>
+    try {
+      fiber = Runtime.runFork(runtime, handled(provided), options)
+    } catch (error) {
+      // Effect itself broke on what it met, as it does on a revoked proxy.
+      scope.endUnused(Exit.void)
+      return void onExit(Exit.die(tame(error)))
+    }
     fiber.addObserver((exit) => {
-      if (!scope.used) return onExit(exit)
+      if (scope.endUnused(exit)) return onExit(exit)
       Runtime.runFork(runtime, Effect.exit(scope.close(exit)), options).addObserver((closed) => {
         onExit(withFinalizers(exit, Exit.flatten(closed)))
       })

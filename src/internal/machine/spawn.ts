@@ -8,7 +8,7 @@
  * G that is older than itself.
  */
 import * as Cause from "effect/Cause"
-import { copy, decode, encode, sharedIds, Unsendable } from "../codec/codec.ts"
+import { copy, encode, sharedIds, Unsendable } from "../codec/codec.ts"
 import { tame } from "../codec/unsendable.ts"
 import {
   hasBytes,
@@ -201,7 +201,7 @@ const runClaimed = (
   r.s.mem[pw(r.p) + P_COUNTERS + C_INLINED]++
   let args = plain
   if (args === undefined) {
-    args = hasBytes(r.memory, g) ? decode(r.takeBytes(g), r.shared) : takeInline(r.memory, g)
+    args = hasBytes(r.memory, g) ? r.read(r.takeBytes(g)) : takeInline(r.memory, g)
   }
   return callNested(r, g, def, args)
 }
@@ -300,10 +300,12 @@ const collect = (r: MachineRuntime, g: number, def: TaskDef): Ended => {
   let values: ReadonlyArray<unknown>
   if (hasBytes(r.memory, g)) {
     const bytes = r.takeBytes(g)
-    if (!r.shared.knows(sharedIds(bytes))) {
+    const ids = sharedIds(bytes)
+    if (!r.shared.knows(ids)) {
+      r.shared.unmention(ids)
       return { ok: false, error: new Deadlock({ task: def.name, waits: unknownBuffer }) }
     }
-    values = decode(bytes, r.shared)
+    values = r.read(bytes)
   } else {
     values = takeInline(r.memory, g)
   }

@@ -1,13 +1,10 @@
 /** Threads that send shared buffers to each other, and a host that has those forgotten that no payload mentions. */
 import {
-  freeSlot,
   kill,
   mention,
   newId,
   NO_SLOT,
-  seenByAll,
   setSeen,
-  SLOTS,
   takeSlot,
   unmention,
 } from "../../../src/internal/scheduler/mentions.ts"
@@ -33,7 +30,7 @@ const addTo = (words: Int32Array, cell: number, id: number): void => {
 /** SharedTable.idOf: the number of a buffer that was `known` by that one, or -1, with one mention more. */
 function idOf(s: Sim, owner: number, known: number, from: number): number {
   const at = s.mentions.words
-  if (known >= 0 && mention(at, known % SLOTS)) return known
+  if (known >= 0 && mention(at, known)) return known
   const slot = takeSlot(at, from)
   if (slot === NO_SLOT) return -1
   const id = newId(at, slot, owner)
@@ -48,7 +45,7 @@ const isForgotten = (s: Sim, id: number): boolean => (s.mem[s.ghosts + FORGOTTEN
 /** Writes a payload, if the one before was taken. */
 function send(s: Sim, cell: number, id: number): void {
   promise(!isForgotten(s, id), "a payload mentions a buffer that is forgotten")
-  if (!putInto(s.progress.words, cell, id + 1)) unmention(s.mentions.words, id % SLOTS)
+  if (!putInto(s.progress.words, cell, id + 1)) unmention(s.mentions.words, id)
 }
 
 /** Takes a payload: the number of its buffer, or -1. Detached first, and its mention taken away then. */
@@ -56,7 +53,7 @@ function take(s: Sim, cell: number): number {
   const id = exchange(s.progress.words, cell, 0) - 1
   if (id < 0) return -1
   promise(!isForgotten(s, id), "a buffer was forgotten that a payload mentions")
-  unmention(s.mentions.words, id % SLOTS)
+  unmention(s.mentions.words, id)
   return id
 }
 
@@ -100,23 +97,19 @@ export function passer(s: Sim, t: SimMachine, times: number): void {
 
 /** Forgetting.look, with one number at a time. */
 export function forgetter(s: Sim, rounds: number): void {
-  const at = s.mentions.words
-  let ended = -1
   let told = 0
   for (let i = 0; i < rounds; i++) {
     take(s, TO_HOST)
     const announced = setIn(s.progress.words, ANNOUNCED)
-    for (let id = 0; id < IDS && ended < 0; id++) {
-      if ((announced & ~told & (1 << id)) !== 0 && kill(at, id % SLOTS)) {
+    let ended = false
+    for (let id = 0; id < IDS && !ended; id++) {
+      const turn = told | (1 << id)
+      if ((announced & ~told & (1 << id)) !== 0 && kill(s.mentions.words, id, s.procs, turn)) {
         s.mem[s.ghosts + FORGOTTEN] |= 1 << id
-        ended = id
-        told |= 1 << id
+        told = turn
         addTo(s.progress.words, TOLD, id)
+        ended = true
       }
-    }
-    if (ended >= 0 && seenByAll(at, s.procs, told)) {
-      freeSlot(at, ended % SLOTS)
-      ended = -1
     }
   }
 }

@@ -5,9 +5,9 @@ import { part } from "./setup.ts"
 
 /** A slot has as many mentions as there are payloads. */
 const mentionsAddUp = ({ N, s }: Setup): string | undefined => {
-  const { SLOTS } = N.mentions
+  const { COUNT, SLOTS } = N.mentions
   for (let slot = 0; slot < SLOTS; slot++) {
-    const count = s.mem[s.mentions.words.at + slot]
+    const count = s.mem[s.mentions.words.at + slot] & COUNT
     const payloads = [TO_PASSER, TO_HOST].filter((cell) => {
       const id = s.mem[s.progress.words.at + cell] - 1
       return id >= 0 && id % SLOTS === slot
