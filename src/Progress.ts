@@ -27,16 +27,19 @@ export interface Progress {
   readonly done: number
   /** What there is to do, in the same units, if the task said so. */
   readonly total: number | undefined
-  /** `done / total`, from 0 to 1, if there is a total. */
+  /** `done / total`, from 0 to 1, if both are numbers: 1 of nothing. */
   readonly fraction: number | undefined
 }
 
 /** @internal */
-export const toProgress = ({ done, total }: Reported): Progress => ({
-  done,
-  total: Number.isNaN(total) ? undefined : total,
-  fraction: Number.isNaN(total) ? undefined : total > 0 ? Math.min(1, Math.max(0, done / total)) : 1,
-})
+export const toProgress = ({ done, total }: Reported): Progress => {
+  const fraction = total > 0 ? done / total : total <= 0 ? 1 : NaN
+  return {
+    done,
+    total: Number.isNaN(total) ? undefined : total,
+    fraction: Number.isNaN(fraction) ? undefined : Math.min(1, Math.max(0, fraction)),
+  }
+}
 
 /**
  * Tells the caller of the running task how far it is: `done` of `total`, in any units. Costs a few nanoseconds if the

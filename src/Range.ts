@@ -6,6 +6,7 @@
 import * as Effect from "effect/Effect"
 import { Call } from "./Call.ts"
 import type { TaskError } from "./Errors.ts"
+import { describe } from "./internal/codec/unsendable.ts"
 import { defineRange, wholeRange } from "./internal/machine/range.ts"
 import type { Pool } from "./Pool.ts"
 import type { Sendable, SendableArgs } from "./Sendable.ts"
@@ -160,10 +161,11 @@ export const range: <Args extends ReadonlyArray<unknown>, A>(
   })
 
 const checked = (name: string, bounds: RangeBounds): Required<{ [K in keyof RangeBounds]: number }> => {
-  const { from = 0, grain = 1, to } = bounds
   const refuse = (what: string, must: string, value: unknown): never => {
-    throw new RangeError(`range "${name}": \`${what}\` must be ${must}, not ${String(value)}`)
+    throw new RangeError(`range "${name}": \`${what}\` must be ${must}, not ${describe(value)}`)
   }
+  if (typeof bounds !== "object" || bounds === null) refuse("bounds", "an object, as { to: 10 }", bounds)
+  const { from = 0, grain = 1, to } = bounds
   if (!Number.isSafeInteger(from)) refuse("from", "a whole number", from)
   if (!Number.isSafeInteger(to)) refuse("to", "a whole number", to)
   if (to < from) refuse("to", `at least \`from\`, which is ${from}`, to)

@@ -3,6 +3,7 @@ import { Cause, Data, Effect, Either, Exit, Fiber } from "effect"
 import { expectTypeOf } from "vitest"
 import { type NotSerializable, Pool, Task, type TaskError, TaskFailed } from "../mod.ts"
 import {
+  acquiresLate,
   busy,
   forever,
   interrupted,
@@ -14,6 +15,7 @@ import {
   thrower,
   unsendable,
 } from "./fixtures/effects/tasks.ts"
+import { reached } from "./fixtures/tasks/basic.ts"
 import { threadCount } from "./support/threads.ts"
 
 class TooSmall extends Data.TaggedError("TooSmall")<{ readonly by: number }> {}
@@ -150,6 +152,18 @@ describe("Task.effect", () => {
         // The call came in between, not after them.
         expect(hogs.unsafePoll()).toBeNull()
         expect(yield* Fiber.join(hogs)).toEqual([4e5, 4e5, 4e5, 4e5])
+      }))
+
+    it.effect("closes its scope when it has ended: what is acquired there later is released at once", () =>
+      Effect.gen(function* () {
+        for (const used of [false, true]) {
+          const log = counters()
+          yield* acquiresLate(log, used)
+          expect(log[2]).toBe(used ? 1 : 0)
+          Atomics.store(log, 0, 1)
+          yield* Effect.promise(() => reached(log, 1, 1))
+          expect(log[2]).toBe(used ? 2 : 1)
+        }
       }))
 
     it.effect("gives typed failures as values in mode either", () =>

@@ -20,8 +20,9 @@ import { unreachable as neverLoads } from "./fixtures/cases/neverLoads.ts"
 import { fourfold } from "./fixtures/cases/promisesUnguarded.ts"
 import { unreachable as throwsAtLoad } from "./fixtures/cases/throwsAtLoad.ts"
 import { double } from "./fixtures/cases/unguarded.ts"
+import { isObserved } from "./fixtures/effects/tasks.ts"
 import * as waiting from "./fixtures/cases/waiting.ts"
-import { add, identity, newCells, reached } from "./fixtures/tasks/basic.ts"
+import { add, identity, later, newCells, reached } from "./fixtures/tasks/basic.ts"
 import { NOTHING_LEFT, settledIn } from "./fixtures/tasks/pools.ts"
 import { bottomOf } from "./support/errors.ts"
 import { runScript } from "./support/run.ts"
@@ -402,6 +403,19 @@ describe("Errors outside any call", () => {
       expect(text.split("errors.").length).toBeGreaterThan(3)
       const thrown = causes.map((cause) => Option.getOrThrow(Cause.dieOption(cause)))
       expect(thrown.filter((error) => error instanceof KnownError)).toHaveLength(1)
+    }))
+
+  it.live("of observers of a fiber are told, and end nothing", () =>
+    Effect.gen(function* () {
+      const text = yield* leaving(2, (pool) =>
+        Effect.gen(function* () {
+          const calls = [isObserved(true), isObserved(false), later(100)].map((call) =>
+            pool.run<unknown, unknown>(call)
+          )
+          expect(yield* Effect.all(calls, { concurrency: "unbounded" })).toEqual(["went on", "went on", 100])
+          expect((yield* pool.stats).deaths).toBe(0)
+        }))
+      expect(text.split("Error: from an observer").length).toBe(3)
     }))
 
   it.live("name the task where the runtime knows it", () =>

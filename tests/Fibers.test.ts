@@ -134,3 +134,26 @@ describe.runIf(currentRuntime === "node")("A pass of continuations", () => {
     expect(turns).toBeGreaterThan(5)
   })
 })
+
+describe.runIf(currentRuntime === "node")("A fiber that computes for long where it cannot be interrupted", () => {
+  const spin = Effect.sync(() => {
+    for (const until = performance.now() + 1; performance.now() < until;);
+  })
+  const long = Effect.forEach(Array.from({ length: 300 }), () => spin, { discard: true })
+  const programs = {
+    "in a region": Effect.uninterruptible(long),
+    "in a finalizer": Effect.ensuring(Effect.void, long),
+  }
+  for (const [name, program] of Object.entries(programs)) {
+    it(`lets others have their turn all the same: ${name}`, () => {
+      const queue = new ReadyQueue(() => {}, () => {})
+      let turns = 0
+      const fiber = Effect.runFork(program, { scheduler: queue })
+      Effect.runFork(Effect.forever(Effect.zipRight(Effect.sync(() => turns++), Effect.yieldNow())), {
+        scheduler: queue,
+      })
+      while (fiber.unsafePoll() === null) queue.run(1)
+      expect(turns).toBeGreaterThan(3)
+    })
+  }
+})

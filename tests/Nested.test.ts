@@ -21,6 +21,8 @@ import {
   Odd,
   sendsFunction,
   texts,
+  waitsBelow,
+  waitsBelowEffect,
 } from "./fixtures/nested/tasks.ts"
 
 const cells = () => new Int32Array(new SharedArrayBuffer(16))
@@ -180,6 +182,21 @@ describe("calls of a task that waits", () => {
         expect(Array.from(counts.subarray(0, 3))).toEqual([40, 40, 40])
         yield* empties
       }).pipe(Effect.provide(Pool.layer({ procs, capacity: 16 }))), 60_000)
+  }
+
+  for (const [kind, waits] of Object.entries({ async: waitsBelow, effect: waitsBelowEffect })) {
+    it.live(`to any depth are interrupted with it, and their neighbours go on: ${kind}`, () =>
+      Effect.gen(function* () {
+        const counts = cells()
+        const neighbour = yield* Effect.fork(waits(counts, 0, 1))
+        const deep = yield* Effect.fork(waits(counts, 5000, 2))
+        yield* reaches(counts, 0, 2)
+        expect(Exit.isInterrupted(yield* Fiber.interrupt(deep))).toBe(true)
+        Atomics.store(counts, 1, 1)
+        expect(yield* Fiber.join(neighbour)).toBe(0)
+        expect((yield* Pool.stats).deaths).toBe(0)
+        yield* empties
+      }).pipe(Effect.provide(Pool.layer({ procs: 1, capacity: 16 }))), 60_000)
   }
 
   it.live("that are detached and do not end are told of when the pool closes", () =>

@@ -59,7 +59,16 @@ describe("Progress", () => {
         expect(yield* told([12, 10])).toEqual({ done: 12, total: 10, fraction: 1 })
         expect(yield* told([0, 0])).toEqual({ done: 0, total: 0, fraction: 1 })
         expect(yield* told([-1, 10])).toEqual({ done: -1, total: 10, fraction: 0 })
+        expect(yield* told([NaN, 10])).toEqual({ done: NaN, total: 10, fraction: undefined })
+        expect(yield* told([Infinity, Infinity])).toEqual({ done: Infinity, total: Infinity, fraction: undefined })
         expect(yield* told()).toBeUndefined()
+      }))
+
+    it.effect("is told after one that is no number", () =>
+      Effect.gen(function* () {
+        const { exit, last } = yield* hear(tasks.reportsOddly())
+        expect(exit).toEqual(Exit.succeed("TypeError"))
+        expect(last).toEqual({ done: 3, total: 4, fraction: 0.75 })
       }))
 
     it.effect("is told before a failure, too", () =>

@@ -4,10 +4,11 @@ import { Pool } from "../src/index.ts"
 import { hostOf } from "../src/internal/poolHost.ts"
 import { SLOTS } from "../src/internal/scheduler/mentions.ts"
 import { NOTHING_LEFT, onEvery, settledIn } from "./fixtures/tasks/pools.ts"
-import { reached } from "./fixtures/tasks/basic.ts"
+import { exits, reached } from "./fixtures/tasks/basic.ts"
 import * as tasks from "./fixtures/tasks/shared.ts"
 
 const { addsUpElsewhere, addUp, blocks, givesSaved, increments, known, makes, saves, spawns, throwsOne, view } = tasks
+const { makesLarge, makesMany, relays } = tasks
 
 const range = (n: number): Array<number> => Array.from({ length: n }, (_, i) => i)
 
@@ -73,6 +74,44 @@ describe("Shared buffers", () => {
         expect(cells[0]).toBe(8)
       }))
 
+    it.effect("arrive with a result of several, of which the first is the one too many", () =>
+      Effect.gen(function* () {
+        for (const _ of range(30)) {
+          const [large, small] = yield* makesLarge(7e7)
+          expect([large.byteLength, small.byteLength]).toEqual([7e7, 8])
+          const many = yield* makesMany(300, 1)
+          expect(many.map(([i]) => i)).toEqual(range(300))
+          expect(yield* relays(300, 7e7)).toBe(302)
+        }
+        expect(yield* settledIn(yield* Pool)).toEqual(NOTHING_LEFT)
+      }))
+
+    it.effect("are forgotten though one machine is busy and has not heard of it", () =>
+      Effect.gen(function* () {
+        const pool = yield* Pool
+        const gate = view(2)
+        const busy = yield* Effect.fork(blocks(gate))
+        yield* Effect.promise(() => reached(gate, 1, 1))
+        yield* churn(SLOTS + 2000)
+        // A buffer that was sent again before may have raised what is kept.
+        expect(hostOf(pool).shared.size).toBeLessThan(SLOTS / 2)
+        Atomics.store(gate, 0, 1)
+        yield* busy.await
+        yield* churn(1000)
+        expect(yield* mostKnown(SLOTS / 2)).toBeLessThan(SLOTS / 2)
+      }))
+
+    it.effect("keep no call waiting behind a long one while a machine is free", () =>
+      Effect.gen(function* () {
+        for (const _ of range(20)) {
+          const gate = view(2)
+          const long = yield* Effect.fork(blocks(gate))
+          yield* churn(60)
+          Atomics.store(gate, 0, 1)
+          expect(yield* long.await).toEqual(Exit.void)
+        }
+      }))
+
     it.effect("may be more at once than are counted", () =>
       Effect.gen(function* () {
         const pool = yield* Pool
@@ -80,7 +119,9 @@ describe("Shared buffers", () => {
         const gated = yield* Effect.forEach(range(2), () => Effect.fork(blocks(gate)))
         yield* Effect.promise(() => reached(gate, 1, 2))
         const n = SLOTS + 1000
-        const all = yield* Effect.fork(Pool.forEach(range(n), (i) => addUp(view(1, i)), { concurrency: n }))
+        // As a batch they would not be sent so far ahead.
+        const calls = range(n).map((i) => addUp(view(1, i)))
+        const all = yield* Effect.fork(Effect.all(calls, { concurrency: "unbounded" }))
         while (hostOf(pool).shared.size < n) yield* Effect.sleep("5 millis")
         Atomics.store(gate, 0, 1)
         expect(yield* all.await).toEqual(Exit.succeed(range(n)))
@@ -99,6 +140,15 @@ describe("Shared buffers", () => {
         }))
     },
   )
+
+  it.live("are not taken for those that a dead machine had made, though they are more than are counted", () =>
+    Effect.gen(function* () {
+      for (const tag of [1, 2, 3]) {
+        const many = yield* makesMany(SLOTS + 500, tag)
+        expect(many.filter((cells, i) => cells[0] !== i || cells[1] !== tag)).toEqual([])
+        expect((yield* Effect.flip(exits("process.exit")))._tag).toBe("MachineExited")
+      }
+    }).pipe(Effect.provide(Pool.layer({ procs: 1 }))))
 
   it.live("survive machines that die", () =>
     Effect.gen(function* () {

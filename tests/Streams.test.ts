@@ -1,12 +1,13 @@
 import { describe, expect, it, layer } from "@effect/vitest"
 import { Cause, Chunk, Effect, Exit, Fiber, Option, Stream } from "effect"
 import * as fc from "effect/FastCheck"
-import { Pool, TaskFailed } from "../src/index.ts"
+import { type Call, Pool, TaskFailed } from "../src/index.ts"
 import { stream } from "../src/Streams.ts"
+import { endsSlowly, FINALIZED } from "./fixtures/effects/tasks.ts"
 import * as tasks from "./fixtures/tasks/basic.ts"
 import { NOTHING_LEFT, settledIn } from "./fixtures/tasks/pools.ts"
 
-const { add, ENDED, fails, failsAfter, gated, gatedAsync, identity, later, newCells, open, reached } = tasks
+const { add, ENDED, fails, failsAfter, GATE, gated, gatedAsync, identity, later, newCells, open, reached } = tasks
 const { STARTED, untilCancelled } = tasks
 
 const range = (n: number): Array<number> => Array.from({ length: n }, (_, i) => i)
@@ -24,6 +25,31 @@ const failureOf = <A, E>(exit: Exit.Exit<A, E>): E =>
 const unspoiled = Effect.flatMap(Pool, settledIn).pipe(Effect.map((left) => expect(left).toEqual(NOTHING_LEFT)))
 
 layer(Pool.layer({ procs: 2 }), { excludeTestServices: true })("A stream through a task", (it) => {
+  it.effect("has ended, when it is interrupted, once all its calls have, though some end soon and some late", () =>
+    Effect.gen(function* () {
+      const pool = yield* Pool
+      const kinds: ReadonlyArray<(cells: Int32Array) => readonly [Call<unknown>, gate: number, ended: number]> = [
+        (cells) => [gated(cells, 2), GATE, ENDED],
+        (cells) => [endsSlowly(cells, 3), 3, FINALIZED],
+      ]
+      for (const kind of kinds) {
+        const [soon, late] = [newCells(), newCells()]
+        const [slow, gate, ended] = kind(late)
+        const calls = [gated(soon, 1), slow]
+        const fiber = yield* Effect.fork(Stream.runDrain(stream(Stream.fromIterable(calls), (call) => call)))
+        yield* Effect.promise(() => Promise.all([reached(soon, STARTED, 1), reached(late, STARTED, 1)]))
+        const ending = yield* Effect.fork(Fiber.interrupt(fiber))
+        open(soon)
+        while ((yield* pool.stats).inFlight > 1) yield* later(0)
+        for (let i = 0; i < 5; i++) yield* later(0)
+        expect(ending.unsafePoll()).toBeNull()
+        open(late, gate)
+        expect(Exit.isInterrupted(yield* Fiber.join(ending))).toBe(true)
+        expect(late[ended]).toBe(1)
+      }
+      yield* unspoiled
+    }))
+
   it.effect("gives what mapping gives, in order or in any", () =>
     Effect.gen(function* () {
       const pool = yield* Pool

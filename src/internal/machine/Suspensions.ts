@@ -30,6 +30,9 @@ const NEVER = -1
 export class Suspensions {
   readonly #r: MachineRuntime
   readonly #waiting = new Set<Running>()
+  /** Those among them that wait for shared buffers. */
+  readonly #unread = new Set<Running>()
+  #unreadSince = 0
   #seenEpoch = 0
 
   constructor(r: MachineRuntime) {
@@ -89,13 +92,29 @@ export class Suspensions {
     r.modules.load(task).then(settle)
   }
 
-  /** A claimed G whose arguments refer to shared buffers that are not here yet. */
+  /**
+   * A claimed G whose arguments refer to shared buffers that are not here yet. It has not started, so it is not tied to
+   * this machine: once they are here, or if it is handed back before, whoever is free takes it.
+   */
   awaitBuffers(running: Running, ids: ReadonlyArray<number>): void {
-    // It has not started, so it is not tied to this machine: once the buffers are here, whoever is free takes it.
     this.#suspend(running)
-    this.#r.shared.whenKnown(ids, () => {
-      if (this.#resume(running)) this.#queueAgain(running.g)
-    })
+    if (this.#unread.size === 0) this.#unreadSince = performance.now()
+    this.#unread.add(running)
+    this.#r.shared.whenKnown(ids, () => this.#handBack(running))
+  }
+
+  /** Since when Gs have waited for shared buffers, undefined if none does. */
+  get unreadSince(): number | undefined {
+    return this.#unread.size === 0 ? undefined : this.#unreadSince
+  }
+
+  /** Leaves the Gs that wait for shared buffers to whoever is free. */
+  handBackUnread(): void {
+    for (const running of this.#unread) this.#handBack(running)
+  }
+
+  #handBack(running: Running): void {
+    if (this.#resume(running)) this.#queueAgain(running.g)
   }
 
   #queueAgain(g: number): void {
@@ -126,6 +145,7 @@ export class Suspensions {
   #resume(running: Running): boolean {
     running.over = true
     if (!this.#waiting.delete(running)) return false
+    this.#unread.delete(running)
     this.#r.poke()
     return true
   }

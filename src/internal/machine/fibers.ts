@@ -62,7 +62,7 @@ export class ReadyQueue implements Scheduler {
   /** How much of its slice in ms the fiber that runs now has used, and when that was looked at. */
   #used = 0
   #looked = 0
-  /** Operations since it should have yielded. */
+  /** Operations since it should have yielded, and may not. */
   #overdue = 0
   readonly #wake: () => void
   readonly #onStray: (error: unknown) => void
@@ -87,13 +87,16 @@ export class ReadyQueue implements Scheduler {
   }
 
   /**
-   * A fiber yields by the clock or by its operations, but where it may, if it gets there soon. Some of Effect's
-   * combinators (3.22) are not made for a yield and an interruption between two of their operations:
+   * A fiber yields by the clock or by its operations, but where it may, if it gets there within another slice. Some of
+   * Effect's combinators (3.22) are not made for a yield and an interruption between two of their operations:
    * - `forEachConcurrentDiscard` starts a fiber in an uninterruptible region, in two steps, and waits for it in an
    *   interruptible one. If it is interrupted before the other has run, it waits for ever. So a fiber does not yield where
    *   it cannot be interrupted, and with the rule of {@link scheduleTask} the other has run before it goes on.
    * - `raceFibersWith` makes fibers, and then starts them. If it is interrupted before that, it waits for ever for them
    *   to end. So a fiber does not yield while it has children that were not started.
+   *
+   * Both are over after a few operations, fewer than are between the two looks at the clock that a slice has at least. A
+   * finalizer that computes for long is not, and bears it.
    */
   shouldYield(fiber: Fiber.RuntimeFiber<unknown, unknown>): number | false {
     const ops = (fiber as unknown as Internals).currentOpCount
@@ -106,12 +109,19 @@ export class ReadyQueue implements Scheduler {
       if ((ops & (CLOCK_OPS - 1)) !== 0) return false
       if (ops < MAX_OPS && !this.#sliceIsOver()) return false
     }
-    if (this.#overdue < MAX_OPS && !mayYield(fiber as unknown as Internals)) {
-      this.#overdue++
-      return false
-    }
+    if (!mayYield(fiber as unknown as Internals) && !this.#isOverdue()) return false
     this.#overdue = 0
     return YIELDED
+  }
+
+  /** Whether a slice has passed, or the operations of one, since a fiber should have yielded. */
+  #isOverdue(): boolean {
+    if (this.#overdue++ === 0) {
+      this.#used = 0
+      this.#looked = performance.now()
+      return false
+    }
+    return this.#overdue > MAX_OPS || ((this.#overdue & (CLOCK_OPS - 1)) === 0 && this.#sliceIsOver())
   }
 
   #sliceIsOver(): boolean {

@@ -66,6 +66,16 @@ export const runLoop = async (r: MachineRuntime): Promise<void> => {
       await (busy ? turn() : sleep())
       continue
     }
+    const { unreadSince } = r.suspensions
+    if (unreadSince !== undefined) {
+      // The messages that tell of the buffers were sent before the Gs were queued. What it took first could be long.
+      if (performance.now() - unreadSince < TURN_MS) {
+        await turn()
+        turned = performance.now()
+        continue
+      }
+      r.suspensions.handBackUnread()
+    }
     const g = busy ? pollRunnable(s, t) : findRunnable(s, t)
     if (g === STOP) return
     if (g !== NOTHING) {
