@@ -1,7 +1,7 @@
 // Options that there are not, or that make no sense: whoever gives one is told, by every function that takes some.
 import { describe, expect, it, layer } from "@effect/vitest"
 import { Cause, Effect, Layer, Schema, Stream } from "effect"
-import { type Call, Pool, runOn, Task } from "../mod.ts"
+import { type Call, isMain, Pool, runOn, Task } from "../mod.ts"
 import { openPool, type PromisePool, runOn as runOnPromise } from "../src/promise.ts"
 import { schemaTask } from "../src/Schemas.ts"
 import { stream } from "../src/Streams.ts"
@@ -198,5 +198,14 @@ describe("Somebody is told where a task is made", () => {
       .toThrowError(/"layers" must be left out, as Task.effect .* but layer; use layer$/)
     expect(() => schemaTask(import.meta, "withError", { payload: Schema.String, error: Schema.String } as never, one))
       .toThrowError(/"error" must be left out, as schemaTask .* failure; use failure$/)
+  })
+
+  it("what isMain takes", () => {
+    for (const wrong of [undefined, null, import.meta.url, new URL(import.meta.url), true]) {
+      expect(() => isMain(wrong as never)).toThrowError(
+        new TypeError("isMain takes the module's import.meta: isMain(import.meta)"),
+      )
+    }
+    expect(isMain(import.meta)).toBe(false)
   })
 })
