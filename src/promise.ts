@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * Pools for programs without Effect: the same tasks, calls, errors and machines, with promises, async iterators and
  * abort signals.
