@@ -54,6 +54,16 @@ const files = {
       await pool.close()
     }
   `,
+  "commonjs/package.json": "{}",
+  "commonjs/tasks.ts": `
+    import { Task } from "runon"
+    export const double = Task.make(import.meta, "double", (n: number): number => n * 2)
+  `,
+  "commonjs/main.ts": `
+    import { runOn } from "runon/promise"
+    import { double } from "./tasks.ts"
+    runOn(1, [double(21)]).catch((error) => console.log(error._tag + ": " + error.message))
+  `,
   "typed.ts": `
     import * as Effect from "effect/Effect"
     import { runOn, Task } from "runon"
@@ -107,7 +117,7 @@ describe.skipIf(currentRuntime !== "node")("Package (packed once, on Node, for a
     await run(copy, "npm", "pack", "--pack-destination", dir)
 
     mkdirSync(app)
-    for (const name of ["readme"]) mkdirSync(join(app, name))
+    for (const name of ["readme", "commonjs"]) mkdirSync(join(app, name))
     for (const [name, text] of Object.entries(files)) writeFileSync(join(app, name), text)
     for (const [name, code] of Object.entries(programs)) writeFileSync(join(app, "readme", `${name}.ts`), code)
     writeConfig("readme", { rewriteRelativeImportExtensions: true })
@@ -158,6 +168,11 @@ describe.skipIf(currentRuntime !== "node")("Package (packed once, on Node, for a
     expect(await run(app, process.execPath, "twice.mjs")).toMatch(
       /^TaskNotFound: task "half" .* another copy of this package.* instead of file:.*modules\/runon\/.* and file:.*twice\//,
     )
+  })
+
+  it("says what to do if tsx makes CommonJS of a program", async () => {
+    expect(await run(join(app, "commonjs"), join(modules, ".bin/tsx"), "main.ts"))
+      .toMatch(/^TaskNotFound: task "double" .*commonjs\/tasks\.ts: .* as CommonJS too: set "type": "module"/)
   })
 
   it.each([
