@@ -124,7 +124,9 @@ describe.skipIf(currentRuntime !== "node")("Package (packed once, on Node, for a
     const tarball = readdirSync(dir).find((name) => name.endsWith(".tgz"))!
     // Its peer is linked; its few dependencies come from npm's cache where they are there.
     await run(app, "npm", "install", "--prefer-offline", "--legacy-peer-deps", "--no-package-lock", join(dir, tarball))
-    for (const name of ["effect", "@types/node"]) symlinkSync(join(modules, name), join(app, "node_modules", name), "dir")
+    for (const name of ["effect", "@types/node"]) {
+      symlinkSync(join(modules, name), join(app, "node_modules", name), "dir")
+    }
   }, 240_000)
 
   afterAll(() => rmSync(dir, { recursive: true, force: true }))
@@ -160,6 +162,10 @@ describe.skipIf(currentRuntime !== "node")("Package (packed once, on Node, for a
     const deno = [join(modules, ".bin/deno"), "run", "--no-prompt", "--allow-read", "--allow-net=127.0.0.1"] as const
     for (const name of Object.keys(programs)) outputs[name] = await run(readme, ...deno, `${name}.js`)
     expect(outputs).toMatchObject({ primes: "", main: expect.stringMatching(/^148933\n/) })
+    // The table of the scheduler's counters, with nothing left out.
+    const all = Object.values(outputs).join("\n")
+    expect(all).toMatch(/ machine .* queue .* stealsWon /)
+    expect(all).not.toContain("[Object")
     expect(Object.entries(outputs).filter(([name, output]) => name !== "primes" && output === "")).toEqual([])
   }, 180_000)
 
