@@ -10,7 +10,8 @@ import { dual } from "effect/Function"
 import * as Option from "effect/Option"
 import { type Call, isCall } from "./Call.ts"
 import type { TaskError } from "./Errors.ts"
-import { callIsNoList, itemIsNoCall } from "./internal/notACall.ts"
+import { checkCalls, checkOrder, itemIsNoCall } from "./internal/notACall.ts"
+import { check, type Taken, TIME, wrongBulk } from "./internal/options.ts"
 import { type BulkOptions, type Outcomes, runBulk } from "./internal/run.ts"
 import { causeOf } from "./internal/taskError.ts"
 import { poolTag } from "./internal/tag.ts"
@@ -93,8 +94,15 @@ export type AllError<Arg, O> = [O] extends [{ readonly mode: "either" }] ? never
   : [O] extends [{ readonly mode: "validate" }] ? Mapped<Arg, "error">
   : AnyError<Arg>
 
+const OF_FOR_EACH: Taken = {
+  of: "Pool.forEach",
+  names: ["concurrency", "discard", "onProgress"],
+  instead: { [TIME]: "use Effect.timeout", signal: "interrupt the fiber" },
+}
+const OF_ALL: Taken = { ...OF_FOR_EACH, of: "Pool.all", names: [...OF_FOR_EACH.names, "mode"] }
+
 const limitOf = (options: ForEachOptions | undefined): number =>
-  typeof options?.concurrency === "number" ? Math.max(1, Math.floor(options.concurrency) || 1) : Infinity
+  typeof options?.concurrency === "number" ? options.concurrency : Infinity
 
 const listenerOf = (options: ForEachOptions | undefined): BulkOptions["onProgress"] => {
   const listener = options?.onProgress
@@ -143,19 +151,22 @@ export const forEach: {
     options?: O,
   ): Effect.Effect<[O] extends [{ readonly discard: true }] ? void : Array<B>, E | TaskError, Pool>
 } = dual(
-  (args) => typeof args[1] === "function",
+  (args) => {
+    checkOrder("Pool.forEach(items, f)", args[1])
+    return typeof args[1] === "function"
+  },
   <A, B, E>(items: Iterable<A>, f: (item: A, index: number) => Call<B, E>, options?: ForEachOptions) =>
     Effect.flatMap(poolTag, (pool) => forEachOn(pool, items, f, options)),
 )
 
-/** @internal */
-export const forEachOn = <A, B, E>(
+const forEachOn = <A, B, E>(
   pool: PoolService,
   items: Iterable<A>,
   f: (item: A, index: number) => Call<B, E>,
   options: ForEachOptions | undefined,
 ): Effect.Effect<Array<B> | void, E | TaskError> =>
   Effect.suspend(() => {
+    check(wrongBulk(OF_FOR_EACH, options))
     const list = Array.isArray(items) ? items as ReadonlyArray<A> : Array.from(items)
     if (list.length === 0) return Effect.succeed(options?.discard === true ? undefined : [])
     return Effect.flatMap(
@@ -187,7 +198,10 @@ export const all: <const Arg extends Calls, O extends AllOptions = AllOptions>(
   calls: Arg,
   options?: O,
 ) => Effect.Effect<AllValue<Arg, O>, AllError<Arg, O>, Pool> = (calls, options) =>
-  Effect.flatMap(poolTag, (pool) => allOn(pool, calls, options)) as never
+  Effect.flatMap(poolTag, (pool) => {
+    check(wrongBulk(OF_ALL, options))
+    return allOn(pool, calls, options)
+  }) as never
 
 /** @internal */
 export const allOn = (
@@ -196,7 +210,7 @@ export const allOn = (
   options: AllOptions | undefined,
 ): Effect.Effect<unknown, unknown> =>
   Effect.suspend(() => {
-    if (isCall(calls)) throw callIsNoList(calls.task)
+    checkCalls(calls)
     const keys = Symbol.iterator in calls ? undefined : Object.keys(calls)
     const list = keys === undefined
       ? Array.from(calls as Iterable<AnyCall>)

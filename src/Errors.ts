@@ -197,7 +197,8 @@ const shown = (value: unknown): string => {
 }
 
 /**
- * A pool was opened with an option that makes no sense, such as zero or a fractional number of workers.
+ * An option makes no sense, such as zero or a fractional number of workers, or there is none of that name. Opening a
+ * pool fails with it, promises are rejected with it, what returns neither throws it; in other Effects it is a defect.
  *
  * @since 0.1.0
  * @category errors
@@ -205,7 +206,9 @@ const shown = (value: unknown): string => {
 export class InvalidOptions
   extends InvalidOptionsBase<{ readonly option: string; readonly value: unknown; readonly expected: string }> {
   override get message(): string {
-    return `option "${this.option}" must be ${this.expected}, not ${shown(this.value)}`
+    // Of what is no option at all, it does not matter which value it had.
+    const value = this.expected.startsWith("left out") ? "" : `, not ${shown(this.value)}`
+    return `option "${this.option}" must be ${this.expected}${value}`
   }
 }
 

@@ -8,6 +8,7 @@ import type { DurationInput } from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { InvalidOptions } from "./Errors.ts"
 import type { HostPoolOptions, ResourceLimits } from "./internal/host/HostPool.ts"
+import { type Taken, TIME, wrongOptions } from "./internal/options.ts"
 import { MAX_CAPACITY, MAX_PROCS } from "./internal/scheduler/index.ts"
 import { availableParallelism } from "./Procs.ts"
 
@@ -76,27 +77,66 @@ const whole = (option: string, value: unknown, min: number, max: number): Effect
       }),
     )
 
+/** Longest time that timers can wait, in ms: some 25 days. More, of which they would make 1 ms, is the same wish. */
+const LONGEST = 2 ** 31 - 1
+
+/** Effect takes these for nothing, where they are more likely a mistake. */
+const isLessThanNothing = (value: unknown): boolean => {
+  if (typeof value === "string") return value.startsWith("-")
+  if (Array.isArray(value)) return value.some(isLessThanNothing)
+  return (typeof value === "number" || typeof value === "bigint") && !(value >= 0)
+}
+
 const millis = (option: string, value: DurationInput): Effect.Effect<number, InvalidOptions> =>
   Effect.try({
-    try: () => Duration.toMillis(Duration.decode(value)),
-    catch: () => new InvalidOptions({ option, value, expected: "a duration" }),
+    try: () => {
+      if (isLessThanNothing(value)) throw new RangeError()
+      const ms = Duration.toMillis(Duration.decode(value))
+      // A grace without end has its own meaning.
+      return ms === Infinity && option === "grace" ? ms : Math.min(ms, LONGEST)
+    },
+    catch: () => new InvalidOptions({ option, value, expected: `a duration, such as 5000, in ms, or "5 seconds"` }),
   })
 
-const ofPools = ["procs", "queue", "capacity", "arena", "startTimeout", "loadTimeout", "grace", "resourceLimits"]
-/** What else comes along: reserved, of other ways to open a pool, or of what is run there. */
-const others = ["killAfter", "seed", "signal", "mode", "discard", "onProgress"]
-
-/** A name that means nothing would otherwise be a wish that is not granted, and nobody would be told. */
-const namesKnown = (options: object): Effect.Effect<void, InvalidOptions> => {
-  const unknown = Object.entries(options).find(([name]) => !ofPools.includes(name) && !others.includes(name))
-  return unknown === undefined ? Effect.void : Effect.fail(
-    new InvalidOptions({
-      option: unknown[0],
-      value: unknown[1],
-      expected: `left out, as pools have no such option but ${ofPools.join(", ")}`,
-    }),
-  )
+const OF_LIMITS: Taken = {
+  of: `"resourceLimits"`,
+  names: ["maxOldGenerationSizeMb", "maxYoungGenerationSizeMb", "stackSizeMb"],
 }
+
+const limits = (limits: ResourceLimits | undefined): Effect.Effect<ResourceLimits | undefined, InvalidOptions> => {
+  const wrong = wrongOptions(OF_LIMITS, limits)
+  if (wrong !== undefined) return Effect.fail(wrong)
+  const bad = Object.entries(limits ?? {}).find(([, value]) =>
+    value !== undefined && !(typeof value === "number" && value > 0)
+  )
+  if (bad === undefined) return Effect.succeed(limits)
+  return Effect.fail(new InvalidOptions({ option: bad[0], value: bad[1], expected: "a number of megabytes above 0" }))
+}
+
+const names = ["procs", "queue", "capacity", "arena", "startTimeout", "loadTimeout", "grace", "resourceLimits"]
+
+/** @internal */
+export const OF_POOLS: Taken = {
+  of: "a pool",
+  names,
+  instead: { [TIME]: "use startTimeout, loadTimeout or grace, or limit the calls", killAfter: "it is reserved" },
+}
+
+/** @internal */
+export const OF_BOUNDED: Taken = {
+  of: "runOn",
+  names: [...names.filter((name) => name !== "procs"), "mode", "discard", "onProgress"],
+  instead: {
+    procs: "the number of workers comes first: runOn(workers, calls)",
+    concurrency: "no more calls are in progress than there are workers: runOn(workers, calls)",
+    [TIME]: "use Effect.timeout",
+    signal: `interrupt the fiber, or use the runOn of "runon/promise"`,
+    killAfter: "it is reserved",
+  },
+}
+
+/** @internal */
+export const OF_SIMULATED: Taken = { of: "a simulated pool", names: ["procs", "queue", "capacity", "arena", "seed"] }
 
 /** @internal */
 export const resolveOptions = (
@@ -104,20 +144,11 @@ export const resolveOptions = (
   bounded: boolean,
 ): Effect.Effect<Omit<HostPoolOptions, "onStray" | "onIgnored">, InvalidOptions> =>
   Effect.gen(function* () {
-    if (typeof options !== "object") {
-      return yield* Effect.fail(new InvalidOptions({ option: "options", value: options, expected: "an object" }))
-    }
-    yield* namesKnown(options)
     const procs = yield* whole(bounded ? "workers" : "procs", options.procs ?? availableParallelism(), 1, MAX_PROCS)
     const queue = options.queue ?? "local"
     if (queue !== "local" && queue !== "global") {
       return yield* Effect.fail(
         new InvalidOptions({ option: "queue", value: queue, expected: `"local" or "global"` }),
-      )
-    }
-    if (options.killAfter !== undefined) {
-      return yield* Effect.fail(
-        new InvalidOptions({ option: "killAfter", value: options.killAfter, expected: "left out: it is reserved" }),
       )
     }
     return {
@@ -132,6 +163,6 @@ export const resolveOptions = (
       loadTimeout: yield* millis("loadTimeout", options.loadTimeout ?? "30 seconds"),
       grace: yield* millis("grace", options.grace ?? "30 seconds"),
       startIndex: 0,
-      resourceLimits: options.resourceLimits,
+      resourceLimits: yield* limits(options.resourceLimits),
     }
   })

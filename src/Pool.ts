@@ -11,15 +11,16 @@ import type * as Scope from "effect/Scope"
 import { all, forEach } from "./Bulk.ts"
 import type { Call } from "./Call.ts"
 import type { PoolError, TaskError } from "./Errors.ts"
-import { MachineStartFailed, MissingGuard } from "./Errors.ts"
+import { InvalidOptions, MachineStartFailed, MissingGuard } from "./Errors.ts"
 import type { Backend } from "./internal/host/HostPool.ts"
 import { readStray } from "./internal/codec/stray.ts"
 import { openPool, simulated } from "./internal/host/open.ts"
+import { wrongOptions } from "./internal/options.ts"
 import { type hostOf, setSubmitter } from "./internal/poolHost.ts"
 import { runCall } from "./internal/run.ts"
 import { POOL_KEY, POOL_TYPE_ID } from "./internal/tag.ts"
 import { inUse, snapshot } from "./internal/scheduler/index.ts"
-import { type PoolOptions, resolveOptions } from "./Options.ts"
+import { OF_POOLS, OF_SIMULATED, type PoolOptions, resolveOptions } from "./Options.ts"
 import { range } from "./Range.ts"
 import { reduce } from "./Reduce.ts"
 import type { PoolStats } from "./Stats.ts"
@@ -70,7 +71,7 @@ export class Pool extends PoolBase {
    */
   static readonly make: (options?: PoolOptions) => Effect.Effect<PoolService, PoolError, Scope.Scope> = (
     options = {},
-  ) => makePool(options)
+  ) => Effect.suspend(() => failure(wrongOptions(OF_POOLS, options)) ?? makePool(options))
 
   /** {@link Pool.make} as a layer. */
   static readonly layer: (options?: PoolOptions) => Layer.Layer<Pool, PoolError> = (options) =>
@@ -85,15 +86,20 @@ export class Pool extends PoolBase {
    */
   static readonly layerDeterministic: (options?: DeterministicOptions) => Layer.Layer<Pool, PoolError> = (
     options = {},
-  ) => {
-    const procs = options.procs ?? 1
-    return Layer.scoped(
+  ) =>
+    Layer.scoped(
       Pool,
-      makePool({ queue: procs === 1 ? "global" : "local", capacity: 4096, arena: 2 ** 22, ...options, procs }, {
-        backend: simulated(options.seed ?? 0),
+      Effect.suspend(() => {
+        const wrong = failure(wrongOptions(OF_SIMULATED, options))
+        if (wrong !== undefined) return wrong
+        const { procs = 1, seed = 0, ...others } = options
+        if (!Number.isInteger(seed)) {
+          return Effect.fail(new InvalidOptions({ option: "seed", value: seed, expected: "a whole number" }))
+        }
+        const queue = procs === 1 ? "global" : "local"
+        return makePool({ queue, capacity: 4096, arena: 2 ** 22, ...others, procs }, { backend: simulated(seed) })
       }),
     )
-  }
 
   /** See {@link forEach}. */
   static readonly forEach: typeof forEach = forEach
@@ -120,6 +126,10 @@ export class Pool extends PoolBase {
 export interface DeterministicOptions extends Pick<PoolOptions, "procs" | "queue" | "capacity" | "arena"> {
   readonly seed?: number | undefined
 }
+
+/** What is wrong as an Effect, if anything is. */
+const failure = (wrong: InvalidOptions | undefined): Effect.Effect<never, InvalidOptions> | undefined =>
+  wrong && Effect.fail(wrong)
 
 /** @internal */
 export const makePool = (

@@ -8,6 +8,7 @@ import { Call } from "./Call.ts"
 import type { TaskError } from "./Errors.ts"
 import { describe } from "./internal/codec/unsendable.ts"
 import { defineRange, wholeRange } from "./internal/machine/range.ts"
+import { check, type Taken, wrongOptions } from "./internal/options.ts"
 import type { Pool } from "./Pool.ts"
 import type { Sendable, SendableArgs } from "./Sendable.ts"
 
@@ -28,7 +29,8 @@ export interface RangeBounds {
 
 /**
  * A task that runs a loop over a range in pieces. Called with bounds and the arguments of its body it makes a
- * {@link Call}, so a running task may spawn it too. Throws a `RangeError` for bounds that make no sense.
+ * {@link Call}, so a running task may spawn it too. Throws a `RangeError` for bounds that make no sense, and
+ * `InvalidOptions` for names that are none of theirs.
  *
  * @since 0.1.0
  * @category models
@@ -160,11 +162,16 @@ export const range: <Args extends ReadonlyArray<unknown>, A>(
     return !task.combines && bounds.to === (bounds.from ?? 0) ? Effect.void as never : call
   })
 
+const OF_BOUNDS: Taken = { of: "a range", names: ["from", "to", "grain"] }
+
 const checked = (name: string, bounds: RangeBounds): Required<{ [K in keyof RangeBounds]: number }> => {
   const refuse = (what: string, must: string, value: unknown): never => {
     throw new RangeError(`range "${name}": \`${what}\` must be ${must}, not ${describe(value)}`)
   }
-  if (typeof bounds !== "object" || bounds === null) refuse("bounds", "an object, as { to: 10 }", bounds)
+  if (typeof bounds !== "object" || bounds === null) {
+    throw new TypeError(`range "${name}" takes its bounds first, as { from, to }, not ${describe(bounds)}`)
+  }
+  check(wrongOptions(OF_BOUNDS, bounds))
   const { from = 0, grain = 1, to } = bounds
   if (!Number.isSafeInteger(from)) refuse("from", "a whole number", from)
   if (!Number.isSafeInteger(to)) refuse("to", "a whole number", to)

@@ -11,6 +11,8 @@ import type { TaskError } from "./Errors.ts"
 import { Feed } from "./internal/bulk/Feed.ts"
 import { Reorder } from "./internal/bulk/Reorder.ts"
 import { windowOf } from "./internal/bulk/window.ts"
+import { checkFunction, checkOrder } from "./internal/notACall.ts"
+import { check, type Taken, TIME, wrongOptions } from "./internal/options.ts"
 import { submitterOf } from "./internal/poolHost.ts"
 import { poolTag } from "./internal/tag.ts"
 import type { Pool, PoolService } from "./Pool.ts"
@@ -67,8 +69,20 @@ export const reduce: {
 } = dual(
   2,
   <A, B, Z, E>(items: Iterable<A>, reduction: Reduction<A, B, E, Z>): Effect.Effect<Z, E | TaskError, Pool> =>
-    Effect.flatMap(poolTag, (pool) => reduceOn(pool, items, reduction)),
+    Effect.flatMap(poolTag, (pool) => {
+      checkOrder("Pool.reduce(items, { zero, map, combine })", reduction)
+      check(wrongOptions(OF_REDUCE, reduction))
+      checkFunction("map", reduction.map)
+      checkFunction("combine", reduction.combine)
+      return reduceOn(pool, items, reduction)
+    }),
 )
+
+const OF_REDUCE: Taken = {
+  of: "Pool.reduce",
+  names: ["zero", "map", "combine", "concurrency"],
+  instead: { [TIME]: "use Effect.timeout", signal: "interrupt the fiber" },
+}
 
 const reduceOn = <A, B, Z, E>(
   pool: PoolService,

@@ -5,10 +5,11 @@
  */
 import * as Effect from "effect/Effect"
 import { type AllError, allOn, type AllOptions, type AllValue } from "./Bulk.ts"
-import { type Call, isCall } from "./Call.ts"
+import type { Call } from "./Call.ts"
 import type { PoolError } from "./Errors.ts"
-import { callIsNoList } from "./internal/notACall.ts"
-import { type PoolOptions, resolveOptions } from "./Options.ts"
+import { checkCalls } from "./internal/notACall.ts"
+import { wrongBulk } from "./internal/options.ts"
+import { OF_BOUNDED, type PoolOptions, resolveOptions } from "./Options.ts"
 import { makePool } from "./Pool.ts"
 
 /**
@@ -46,7 +47,10 @@ export const runOn = <
   options?: O,
 ): Effect.Effect<AllValue<Arg, O>, AllError<Arg, O> | PoolError> =>
   Effect.suspend((): Effect.Effect<unknown, unknown> => {
-    if (isCall(calls)) throw callIsNoList(calls.task)
+    const wrong = wrongBulk(OF_BOUNDED, options)
+    if (wrong !== undefined) return Effect.fail(wrong)
+    if (typeof calls === "number") throw new TypeError("the number of workers comes first: runOn(workers, calls)")
+    checkCalls(calls)
     const list = Symbol.iterator in calls ? Array.from(calls) : calls
     const poolOptions = { ...options, procs: workers }
     if ((Array.isArray(list) ? list : Object.keys(list)).length === 0) {

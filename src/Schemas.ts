@@ -7,6 +7,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { check, type Taken, wrongOptions } from "./internal/options.ts"
 import { defineTask } from "./internal/registry.ts"
 import { makeCodec, refused } from "./internal/schemaCodec.ts"
 import { toTask } from "./internal/toTask.ts"
@@ -42,6 +43,8 @@ export interface SendableSchemas<P, PI, A, AI, E, EI> {
 /** Asks no more than that a schema is one if what it encodes to can be sent: what remains would be hard to read. */
 type Encoding<A, I> = [I] extends [Sendable<I>] ? Schema.Schema<A, I> : Schema.Schema<A, Sendable<I>>
 
+const OF_SCHEMAS: Taken = { of: "schemaTask", names: ["payload", "success", "failure"] }
+
 /**
  * An Effect task whose payload and outcome go through schemas: what cannot be sent as it is, like classes, branded
  * types, an `Option` or a `DateTime`, arrives as what it was, and both sides check it. The payload is encoded by the
@@ -75,6 +78,7 @@ export const schemaTask = <P, PI, A = void, AI = void, E = never, EI = never>(
   schemas: TaskSchemas<P, PI, A, AI, E, EI> & NoInfer<SendableSchemas<P, PI, A, AI, E, EI>>,
   fn: (payload: P) => Effect.Effect<NoInfer<A>, NoInfer<E>, Pool>,
 ): Task<[payload: P], A, E> => {
+  check(wrongOptions(OF_SCHEMAS, schemas))
   const payload = schemas.payload as Schema.Schema<unknown, unknown>
   const success = (schemas.success ?? Schema.Void) as Schema.Schema<unknown, unknown>
   const failure = (schemas.failure ?? Schema.Never) as Schema.Schema<unknown, unknown>

@@ -9,11 +9,13 @@ import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import { dual } from "effect/Function"
 import * as Option from "effect/Option"
+import { hasProperty } from "effect/Predicate"
 import * as Stream from "effect/Stream"
 import type { Call } from "./Call.ts"
 import type { TaskError } from "./Errors.ts"
 import { Feed } from "./internal/bulk/Feed.ts"
 import { Reorder } from "./internal/bulk/Reorder.ts"
+import { check, type Taken, TIME, wrongOptions } from "./internal/options.ts"
 import { type Submitter, submitterOf } from "./internal/poolHost.ts"
 import { poolTag } from "./internal/tag.ts"
 import { windowOf } from "./internal/bulk/window.ts"
@@ -72,7 +74,10 @@ export const stream: {
     options?: StreamOptions,
   ): Stream.Stream<B, E | E2 | TaskError, R | Pool>
 } = dual(
-  (args) => typeof args[0] !== "function",
+  (args) => {
+    if (hasProperty(args[1], Stream.StreamTypeId)) throw new TypeError("the stream comes first: stream(items, f)")
+    return typeof args[0] !== "function"
+  },
   <A, E, R, B, E2>(
     upstream: Stream.Stream<A, E, R>,
     f: (item: A) => Call<B, E2>,
@@ -80,6 +85,7 @@ export const stream: {
   ): Stream.Stream<B, E | E2 | TaskError, R | Pool> =>
     Stream.unwrapScoped(Effect.gen(function* () {
       const pool = yield* poolTag
+      check(wrongOptions(OF_STREAM, options))
       // Closed in the opposite order: nothing more is submitted, calls end, and then what the upstream has opened.
       const pull = yield* Stream.toPull(upstream)
       const flow = new Flow<A, B, E | E2 | TaskError>(
@@ -93,6 +99,12 @@ export const stream: {
       return Stream.repeatEffectChunkOption(flow.take)
     })),
 )
+
+const OF_STREAM: Taken = {
+  of: "stream",
+  names: ["concurrency", "ordered"],
+  instead: { [TIME]: "use Stream.timeout", signal: "interrupt the fiber" },
+}
 
 /** Feeds what the upstream gives, as there is room. Never fails: the flow is told. */
 const feeding = <A, B, E, E1 extends E, R>(

@@ -14,6 +14,7 @@ import { spawn as spawnChild } from "./internal/machine/spawn.ts"
 import type { SendableFunction } from "./Sendable.ts"
 import type { EffectOptions, ServedEffect } from "./Services.ts"
 import { kindOf } from "./internal/notACall.ts"
+import { check, type Taken, wrongOptions } from "./internal/options.ts"
 import { defineTask, learn } from "./internal/registry.ts"
 import { toTask } from "./internal/toTask.ts"
 
@@ -136,8 +137,12 @@ export const effect = <
   name: string,
   fn: ServedEffect<Args, Eff, ROut>,
   options?: EffectOptions<ROut, LE>,
-): Task<Args, Effect.Effect.Success<Eff>, Effect.Effect.Error<Eff> | LE> =>
-  toTask(defineTask(meta, name, fn as never, { effect: true, layer: options?.layer as never }))
+): Task<Args, Effect.Effect.Success<Eff>, Effect.Effect.Error<Eff> | LE> => {
+  check(wrongOptions(OF_EFFECT, options))
+  return toTask(defineTask(meta, name, fn as never, { effect: true, layer: options?.layer as never }))
+}
+
+const OF_EFFECT: Taken = { of: "Task.effect", names: ["layer"] }
 
 /**
  * Makes a task of a function that needs nothing but its arguments and the globals: its source is shipped to the

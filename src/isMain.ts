@@ -7,7 +7,8 @@ import { currentMachine } from "./internal/machine/current.ts"
 
 /**
  * Whether the module with this `import.meta` is the one that the process was started with. False in a machine, which
- * imports that module too if it holds tasks. Works on Deno, on Bun, and on Node from 20 on, also under tsx.
+ * imports that module too if it holds tasks. Works on Deno, on Bun, and on Node from 20 on, also under tsx. Throws a
+ * `TypeError` for anything but an `import.meta`.
  *
  * @example
  * import { isMain } from "runon"
@@ -20,6 +21,9 @@ import { currentMachine } from "./internal/machine/current.ts"
  * @category utils
  */
 export const isMain = (meta: ImportMeta): boolean => {
+  if (typeof meta !== "object" || typeof meta?.url !== "string") {
+    throw new TypeError("isMain takes the module's import.meta: isMain(import.meta)")
+  }
   if (currentMachine() !== undefined) return false
   const { main } = meta as { readonly main?: boolean }
   if (typeof main === "boolean") return main

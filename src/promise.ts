@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * Pools for programs without Effect: the same tasks, calls, errors and machines, with promises, async iterators and
  * abort signals.
@@ -19,13 +20,15 @@ import type { AllValue } from "./Bulk.ts"
 import { type Call, isCall } from "./Call.ts"
 import { InvalidOptions } from "./Errors.ts"
 import { runAbortable } from "./internal/promise/abortable.ts"
-import { kindOf } from "./internal/notACall.ts"
+import { checkFunction, kindOf } from "./internal/notACall.ts"
+import { check, type Taken, TIME, wrongListener } from "./internal/options.ts"
 import { unwatch, watch } from "./internal/promise/abort.ts"
+import { wrongWithSignal } from "./internal/promise/options.ts"
 import { Mapping } from "./internal/promise/Mapping.ts"
 import { SingleCall } from "./internal/promise/SingleCall.ts"
 import { type Submitter, submitterOf } from "./internal/poolHost.ts"
 import type { Reported } from "./internal/job/ProgressWatch.ts"
-import type { PoolOptions } from "./Options.ts"
+import { OF_BOUNDED, OF_POOLS, type PoolOptions } from "./Options.ts"
 import { makePool, type PoolService } from "./Pool.ts"
 import { type Progress, toProgress } from "./Progress.ts"
 import { runOn as runOnEffect, type RunOnOptions as RunOnEffectOptions } from "./RunOn.ts"
@@ -149,6 +152,16 @@ export interface PromisePool extends AsyncDisposable {
   readonly close: () => Promise<void>
 }
 
+const time = { [TIME]: "use signal: AbortSignal.timeout(ms)" }
+const OF_RUN: Taken = { of: "run", names: ["signal", "onProgress"], instead: time }
+const OF_MAP: Taken = { of: "map", names: ["concurrency", "ordered", "signal"], instead: time }
+const OF_OPEN: Taken = { ...OF_POOLS, of: "openPool", names: [...OF_POOLS.names, "signal"] }
+const OF_RUN_ON: Taken = {
+  ...OF_BOUNDED,
+  names: [...OF_BOUNDED.names, "signal"],
+  instead: { ...OF_BOUNDED.instead, ...time },
+}
+
 /** The least look-ahead unless told: machines should find work while the host is busy. */
 const MIN_LOOK_AHEAD = 16
 
@@ -169,7 +182,7 @@ class OpenPool implements PromisePool {
   readonly run = <A, E>(call: Call<A, E>, options?: RunOptions): Promise<A> =>
     new Promise((resolve, reject) => {
       if (!isCall(call)) throw new TypeError(`run takes a call, run(task(...args)), not ${kindOf(call)}`)
-      if (options instanceof AbortSignal) throw new TypeError("a signal is given as an option: run(call, { signal })")
+      if (options !== undefined) check(wrongWithSignal(OF_RUN, options) ?? wrongListener(options.onProgress))
       const signal = options?.signal
       const listener = options?.onProgress
       const onProgress = listener && ((reported: Reported) => listener(toProgress(reported)))
@@ -199,6 +212,8 @@ class OpenPool implements PromisePool {
     f: (item: A, index: number) => Call<B, E>,
     options?: MapOptions,
   ): MapResults<B> => {
+    check(wrongWithSignal(OF_MAP, options))
+    checkFunction("what makes the calls of map(items, f)", f)
     const limit = options?.concurrency ?? Math.max(MIN_LOOK_AHEAD, 2 * this.procs)
     if (!Number.isInteger(limit) || limit < 1) {
       throw new InvalidOptions({ option: "concurrency", value: limit, expected: "a whole number from 1" })
@@ -244,6 +259,7 @@ const opening = (options: PoolOptions): Effect.Effect<OpenPool, unknown> =>
  * @category constructors
  */
 export const openPool = async (options: OpenOptions = {}): Promise<PromisePool> => {
+  check(wrongWithSignal(OF_OPEN, options))
   const pool = await runAbortable(opening(options), options.signal)
   if (options.signal?.aborted === true) {
     await pool.close()
@@ -278,7 +294,9 @@ export const runOn = async <
   calls: Arg,
   options?: O,
 ): Promise<AllValue<Arg, O>> => {
-  const results = await runAbortable(runOnEffect<Arg, O>(workers, calls, options), options?.signal)
-  options?.signal?.throwIfAborted()
-  return results
+  check(wrongWithSignal(OF_RUN_ON, options))
+  const { signal, ...others } = options ?? {}
+  const results = await runAbortable(runOnEffect(workers, calls, others), signal)
+  signal?.throwIfAborted()
+  return results as AllValue<Arg, O>
 }

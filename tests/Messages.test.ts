@@ -73,15 +73,6 @@ describe("Somebody is told", () => {
       }
     }))
 
-  it.effect("which option there is not, and which there are", () =>
-    Effect.gen(function* () {
-      const error = yield* Effect.flip(Effect.scoped(Pool.make({ workers: 2 } as never)))
-      expect(error).toMatchObject({ _tag: "InvalidOptions", option: "workers", value: 2 })
-      expect(error.message).toContain("but procs, queue, capacity")
-      const noObject = yield* Effect.flip(Effect.scoped(Pool.make(2 as never)))
-      expect(noObject.message).toBe(`option "options" must be an object, not 2`)
-    }))
-
   it("that a call is no list of calls, nor a task a call", async () => {
     const texts = async (...effects: ReadonlyArray<Effect.Effect<unknown, unknown, Pool>>) => {
       const pool = Pool.layerDeterministic()
@@ -99,14 +90,11 @@ describe("Somebody is told", () => {
     expect(itself).toContain(`item 0 is not a call, task(...args), but the task "add" itself`)
   })
 
-  it("how a promise pool takes calls and signals", async () => {
+  it("how a promise pool takes calls", async () => {
     await using pool = await openPool({ procs: 1 })
     const refusal = (promise: Promise<unknown>) => promise.then(() => "no failure", (error) => String(error))
     expect(await refusal(pool.run(add as never))).toBe(
       `TypeError: run takes a call, run(task(...args)), not the task "add" itself`,
-    )
-    expect(await refusal(pool.run(add(1, 2), AbortSignal.timeout(1e6) as never))).toBe(
-      "TypeError: a signal is given as an option: run(call, { signal })",
     )
   })
 

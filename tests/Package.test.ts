@@ -54,6 +54,16 @@ const files = {
       await pool.close()
     }
   `,
+  "commonjs/package.json": "{}",
+  "commonjs/tasks.ts": `
+    import { Task } from "runon"
+    export const double = Task.make(import.meta, "double", (n: number): number => n * 2)
+  `,
+  "commonjs/main.ts": `
+    import { runOn } from "runon/promise"
+    import { double } from "./tasks.ts"
+    runOn(1, [double(21)]).catch((error) => console.log(error._tag + ": " + error.message))
+  `,
   "typed.ts": `
     import * as Effect from "effect/Effect"
     import { runOn, Task } from "runon"
@@ -69,19 +79,20 @@ const files = {
     for await (const text of pool.map(["four"], (text) => length(text))) text satisfies string
     void four
   `,
-  "tsconfig.json": JSON.stringify({
-    compilerOptions: {
-      module: "NodeNext",
-      target: "ES2022",
-      lib: ["ESNext", "DOM"],
-      types: [],
-      strict: true,
-      noEmit: true,
-      // Only effect's declarations are behind links, and are not what is tested here.
-      skipLibCheck: true,
-    },
-    files: ["typed.ts"],
-  }),
+}
+
+/** What the README asks of TypeScript, and nothing else: its own declarations are looked at as well. */
+const compilerOptions = {
+  module: "NodeNext",
+  target: "ES2022",
+  types: [] as ReadonlyArray<string>,
+  strict: true,
+  skipLibCheck: false,
+}
+
+const writeConfig = (where: string, more: object): void => {
+  const config = { compilerOptions: { ...compilerOptions, ...more }, include: ["*.ts"] }
+  writeFileSync(join(app, where, "tsconfig.json"), JSON.stringify(config))
 }
 
 /** The README's programs: those that others import begin with their name, the rest are numbered. */
@@ -106,24 +117,16 @@ describe.skipIf(currentRuntime !== "node")("Package (packed once, on Node, for a
     await run(copy, "npm", "pack", "--pack-destination", dir)
 
     mkdirSync(app)
+    for (const name of ["readme", "commonjs"]) mkdirSync(join(app, name))
     for (const [name, text] of Object.entries(files)) writeFileSync(join(app, name), text)
-    mkdirSync(join(app, "readme"))
     for (const [name, code] of Object.entries(programs)) writeFileSync(join(app, "readme", `${name}.ts`), code)
-    // Only what the README asks for.
-    const compilerOptions = {
-      module: "NodeNext",
-      target: "ES2022",
-      lib: ["ESNext", "DOM"],
-      types: [],
-      strict: true,
-      rewriteRelativeImportExtensions: true,
-      skipLibCheck: true,
-    }
-    writeFileSync(join(app, "readme/tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }))
+    writeConfig("readme", { rewriteRelativeImportExtensions: true })
     const tarball = readdirSync(dir).find((name) => name.endsWith(".tgz"))!
     // Its peer is linked; its few dependencies come from npm's cache where they are there.
     await run(app, "npm", "install", "--prefer-offline", "--legacy-peer-deps", "--no-package-lock", join(dir, tarball))
-    symlinkSync(join(modules, "effect"), join(app, "node_modules/effect"), "dir")
+    for (const name of ["effect", "@types/node"]) {
+      symlinkSync(join(modules, name), join(app, "node_modules", name), "dir")
+    }
   }, 240_000)
 
   afterAll(() => rmSync(dir, { recursive: true, force: true }))
@@ -142,7 +145,12 @@ describe.skipIf(currentRuntime !== "node")("Package (packed once, on Node, for a
       )
   })
 
-  it("brings types that a strict TypeScript project accepts", async () => {
+  it.each([
+    ["the DOM's types", { lib: ["ES2022", "DOM"] }],
+    ["Node's types", { lib: ["ES2022"], types: ["node"] }],
+    ["the default libraries", {}],
+  ])("brings types that a strict TypeScript project with %s accepts", async (_, options) => {
+    writeConfig(".", { ...options, noEmit: true })
     await run(app, process.execPath, join(modules, "typescript/bin/tsc"), "--project", app)
   })
 
@@ -154,6 +162,10 @@ describe.skipIf(currentRuntime !== "node")("Package (packed once, on Node, for a
     const deno = [join(modules, ".bin/deno"), "run", "--no-prompt", "--allow-read", "--allow-net=127.0.0.1"] as const
     for (const name of Object.keys(programs)) outputs[name] = await run(readme, ...deno, `${name}.js`)
     expect(outputs).toMatchObject({ primes: "", main: expect.stringMatching(/^148933\n/) })
+    // The table of the scheduler's counters, with nothing left out.
+    const all = Object.values(outputs).join("\n")
+    expect(all).toMatch(/ machine .* queue .* stealsWon /)
+    expect(all).not.toContain("[Object")
     expect(Object.entries(outputs).filter(([name, output]) => name !== "primes" && output === "")).toEqual([])
   }, 180_000)
 
@@ -162,6 +174,11 @@ describe.skipIf(currentRuntime !== "node")("Package (packed once, on Node, for a
     expect(await run(app, process.execPath, "twice.mjs")).toMatch(
       /^TaskNotFound: task "half" .* another copy of this package.* instead of file:.*modules\/runon\/.* and file:.*twice\//,
     )
+  })
+
+  it("says what to do if tsx makes CommonJS of a program", async () => {
+    expect(await run(join(app, "commonjs"), join(modules, ".bin/tsx"), "main.ts"))
+      .toMatch(/^TaskNotFound: task "double" .*commonjs\/tasks\.ts: .* as CommonJS too: set "type": "module"/)
   })
 
   it.each([

@@ -135,8 +135,6 @@ describe("A range", () => {
         [{ from: Number.NEGATIVE_INFINITY, to: 1 }, "`from` must be a whole number, not -Infinity"],
         [{ from: 2, to: 1 }, "`to` must be at least `from`, which is 2, not 1"],
         [{ to: 1, grain: 0 }, "`grain` must be a whole number of at least 1, not 0"],
-        [null as never, "`bounds` must be an object, as { to: 10 }, not null"],
-        [10 as never, "`bounds` must be an object, as { to: 10 }, not 10"],
       ] as const
       for (const [bounds, message] of wrong) {
         expect(() => ranges.spell(bounds, "")).toThrow(new RangeError(`range "spell": ${message}`))

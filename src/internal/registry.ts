@@ -39,8 +39,21 @@ const COPIES: unique symbol = Symbol.for("runon/copies")
 const known = new Map<string, TaskDef>()
 
 /** The copies of this package that this thread has loaded, by the URL of this module: none knows another's tasks. */
-export const copies: Set<string> = (globalThis as { [COPIES]?: Set<string> })[COPIES] ??= new Set()
-copies.add(import.meta.url)
+const copies: Set<string> = (globalThis as { [COPIES]?: Set<string> })[COPIES] ??= new Set()
+/** tsx compiles a module and all that it imports to CommonJS where "type" does not say otherwise: one file, two copies. */
+const AGAIN = `${import.meta.url} once more`
+copies.add(copies.has(import.meta.url) ? AGAIN : import.meta.url)
+
+/** What to do about several copies, if there are. */
+export const adviceOnCopies = (): string | undefined => {
+  if (copies.has(AGAIN)) {
+    return `this package was loaded twice from one file, as CommonJS too: set "type": "module" in the program's ` +
+      "package.json, or name its modules .mts"
+  }
+  if (copies.size < 2) return undefined
+  return "its module makes it with another copy of this package than the pool's: have one instead of " +
+    [...copies].join(" and ")
+}
 
 /** Names by `import.meta`: a module that is evaluated anew has a new one and may define its tasks anew. */
 const namesOf = new WeakMap<ImportMeta, Set<string>>()

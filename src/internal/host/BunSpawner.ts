@@ -1,12 +1,13 @@
 /**
  * Machines on Bun: web workers, which tell their end by a `close` event there.
  */
+import type { Moved } from "../machine/Link.ts"
 import { explained } from "./bundled.ts"
 import { Machine } from "./Machine.ts"
 import type { Spawner } from "./Spawner.ts"
 
 interface BunWorker {
-  readonly postMessage: (message: unknown, transfer: ReadonlyArray<Transferable>) => void
+  readonly postMessage: (message: unknown, transfer: Moved) => void
   readonly terminate: () => void
   readonly addEventListener: (type: string, listener: (event: BunWorkerEvent) => void) => void
 }

@@ -2,20 +2,21 @@
  * What the spawners of all runtimes share: a machine's messages held back until it has connected, a `terminate`
  * that waits until it is safe, and an exit that is reported once.
  */
+import type { Moved } from "../machine/Link.ts"
 import { readNote, writeNote } from "../machine/note.ts"
 import type { MachineEvents, MachineHandle } from "./Spawner.ts"
 
 /** The runtime's own worker. */
 export interface Thread {
-  readonly post: (message: unknown, transfer: ReadonlyArray<Transferable>) => void
+  readonly post: (message: unknown, transfer: Moved) => void
   readonly terminate: () => void
 }
 
-type Letter = readonly [message: unknown, transfer: ReadonlyArray<Transferable>]
+type Letter = readonly [message: unknown, transfer: Moved]
 
 // Cloning at once gives a held message the semantics of one that is sent: it is as it was when it was posted, what
 // it transfers is gone, and what cannot be cloned throws at the caller.
-const seal = (message: unknown, transfer: ReadonlyArray<Transferable>): Letter =>
+const seal = (message: unknown, transfer: Moved): Letter =>
   structuredClone([message, transfer] as const, { transfer: transfer as Array<Transferable> })
 
 /** The host's view of one machine, from before it has connected to its end. */
@@ -35,7 +36,7 @@ export class Machine implements MachineHandle {
     this.#held.push(seal(writeNote({ kind: "init", init }), []))
   }
 
-  readonly post = (message: unknown, transfer: ReadonlyArray<Transferable> = []): void => {
+  readonly post = (message: unknown, transfer: Moved = []): void => {
     if (this.#ended) return
     if (this.#connected) this.#thread!.post(message, transfer)
     else this.#held.push(seal(message, transfer))

@@ -2,6 +2,7 @@
  * How the host starts machines. One spawner per runtime, behind this interface. A spawner knows nothing of
  * queues, tasks or pools: it starts a thread, carries messages, and proves that the thread ended.
  */
+import type { Moved } from "../machine/Link.ts"
 
 /** Why a machine ended, as far as the runtime tells. */
 export interface MachineExit {
@@ -25,7 +26,7 @@ export interface MachineHandle {
    * Sends a message. Messages sent before the machine connected are held back until it has (none is lost), as they
    * were when they were sent. Throws what `structuredClone` throws; after the exit it does nothing.
    */
-  readonly post: (message: unknown, transfer?: ReadonlyArray<Transferable>) => void
+  readonly post: (message: unknown, transfer?: Moved) => void
   /**
    * Asks the runtime to end the thread by force. The proof comes through `onExit`, if at all: see
    * {@link Spawner.canTerminate}. Asked of a thread that is still loading where that is not safe (Bun could crash),

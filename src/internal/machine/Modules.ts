@@ -7,7 +7,7 @@ import * as Cause from "effect/Cause"
 import { MissingGuard } from "../../Errors.ts"
 import { strayCause } from "../codec/stray.ts"
 import { compileSource } from "../inline/compile.ts"
-import { copies, learn, lookUp, type TaskDef, type TaskKey, unpackKey } from "../registry.ts"
+import { adviceOnCopies, learn, lookUp, type TaskDef, type TaskKey, unpackKey } from "../registry.ts"
 import { type Sched, taskBytes } from "../scheduler/index.ts"
 import { describe } from "../codec/unsendable.ts"
 
@@ -26,8 +26,6 @@ export class NotFound {
 
 /** A task's function, or why there is none. */
 export type Loaded = TaskDef | NotFound
-
-const list = (urls: Iterable<string>): string => [...urls].join(" and ")
 
 const textDecoder = new TextDecoder()
 
@@ -141,9 +139,8 @@ export class Modules {
     if (problem !== undefined) return problem
     return this.known(id) ?? new NotFound(
       module,
-      copies.size > 1
-        ? `its module makes it with another copy of this package than the pool's: have one instead of ${list(copies)}`
-        : `the module defines no task of that name when a machine imports it; define "${name}" at its top level, ` +
+      adviceOnCopies() ??
+        `the module defines no task of that name when a machine imports it; define "${name}" at its top level, ` +
           "outside any condition",
     )
   }

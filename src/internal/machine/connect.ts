@@ -1,19 +1,19 @@
 /**
  * Connects a machine to its host: the machine's half of the handshake.
  */
-import type { Link } from "./Link.ts"
+import type { Link, Moved } from "./Link.ts"
 import { readNote, writeNote } from "./note.ts"
 
 /** What a thread has to offer, by runtime. */
 interface Port {
-  readonly post: (message: unknown, transfer?: ReadonlyArray<Transferable>) => void
+  readonly post: (message: unknown, transfer?: Moved) => void
   readonly listen: (handler: (message: unknown) => void) => void
   readonly catchStray: (handler: (error: unknown) => void) => void
   readonly exit: () => void
 }
 
 interface WorkerScope {
-  readonly postMessage: (message: unknown, transfer?: ReadonlyArray<Transferable>) => void
+  readonly postMessage: (message: unknown, transfer?: Moved) => void
   readonly addEventListener: (
     type: string,
     listener: (event: {
