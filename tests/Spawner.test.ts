@@ -1,11 +1,9 @@
-import { execFile } from "node:child_process"
 import { readdirSync } from "node:fs"
-import { createRequire } from "node:module"
-import { fileURLToPath, pathToFileURL } from "node:url"
 import { describe, expect, it } from "vitest"
 import { detectSpawner } from "../src/internal/host/detect.ts"
 import type { NodeSpawnerOptions } from "../src/internal/host/NodeSpawner.ts"
 import type { MachineExit, MachineHandle } from "../src/internal/host/Spawner.ts"
+import { runScript } from "./support/run.ts"
 
 const runtime = detectSpawner().runtime
 const [onDeno, onBun, onNode] = [runtime === "deno", runtime === "bun", runtime === "node"]
@@ -277,29 +275,12 @@ describe("Spawner", () => {
   })
 })
 
-interface Ended {
-  readonly code: number | null
-  readonly output: string
-}
-
-const runHost = (...args: ReadonlyArray<string>): Promise<Ended> => {
-  const tsx = () => pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href
-  const flags = onDeno ? ["run", "-A"] : onNode ? ["--import", tsx()] : []
-  return new Promise((resolve) => {
-    const child = execFile(
-      process.execPath,
-      [...flags, fileURLToPath(fixture("host.ts")), ...args],
-      { timeout: 30_000 },
-      (_, stdout, stderr) => resolve({ code: child.exitCode, output: stdout + stderr }),
-    )
-  })
-}
-
 describe("A host process", () => {
   for (const doing of ["idle", "park", "spin"]) {
     for (const [ending, code] of [["reaches its end", 0], ["throws", 1], ["exits", 7]] as const) {
       it(`ends with ${code} when it ${ending}, whatever its machine does: ${doing}`, async () => {
-        const { code: actual, output } = await runHost(doing, ending)
+        const { code: actual, stderr, stdout } = await runScript(fixture("host.ts"), [doing, ending])
+        const output = stdout + stderr
         expect(output).not.toContain("the machine ended before its host")
         expect({ code: actual, output: code === 1 ? "" : output }).toEqual({ code, output: "" })
         if (code === 1) expect(output).toContain("the host throws")
