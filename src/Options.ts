@@ -44,8 +44,8 @@ export interface PoolOptions {
   readonly loadTimeout?: DurationInput | undefined
   /**
    * How long tasks may take to end once they are asked to. Default 30 seconds.
-   * - When the pool closes, machines whose tasks have not ended by then are ended by force. Deno cannot end a busy
-   *   worker: there, closing dies with `MachineStuck` after the grace. `runOn` begins to close when it is interrupted or
+   * - When the pool closes, machines whose tasks have not ended by then are ended by force, at most two seconds later.
+   *   Deno cannot end a busy worker: there, closing dies with `MachineStuck` then. `runOn` begins to close when it is interrupted or
    *   a call fails.
    * - When a call is interrupted in a pool that stays open, its caller waits no longer for a sync or async task, which
    *   goes on without one; a warning names it. Callers of Effect tasks wait until the finalizers have run.

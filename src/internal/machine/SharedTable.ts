@@ -189,13 +189,15 @@ export class SharedTable implements SharedBuffers {
     return this.#buffers.has(id) || this.#lost.has(id)
   }
 
-  /** Calls `go` once all these buffers are here, or lost; at once if they are. */
-  whenKnown(ids: ReadonlyArray<number>, go: () => void): void {
-    const missing = ids.find((id) => !this.#isKnown(id))
-    if (missing === undefined) return go()
-    const waiting = this.#waiting.get(missing) ?? []
-    waiting.push(() => this.whenKnown(ids, go))
-    this.#waiting.set(missing, waiting)
+  /** Calls `go` once all these buffers, which a payload mentions, are here, or lost; at once if they are. */
+  whenKnown(ids: ReadonlyArray<number>, go: () => void, from = 0): void {
+    // What is known stays so for as long as it is mentioned: those before need not be looked at again.
+    let at = from
+    while (at < ids.length && this.#isKnown(ids[at])) at++
+    if (at === ids.length) return go()
+    const waiting = this.#waiting.get(ids[at]) ?? []
+    waiting.push(() => this.whenKnown(ids, go, at + 1))
+    this.#waiting.set(ids[at], waiting)
   }
 
   /** Whether all these buffers are here, or lost. */
