@@ -9,6 +9,7 @@ import { type Call, isCall } from "./Call.ts"
 import type { TaskError } from "./Errors.ts"
 import type { Reported } from "./internal/job/ProgressWatch.ts"
 import { currentMachine } from "./internal/machine/current.ts"
+import type { MachineRuntime } from "./internal/machine/MachineRuntime.ts"
 import { fiberRunning } from "./internal/machine/nestedPool.ts"
 import { report } from "./internal/job/progressSlots.ts"
 import { awaitingRunning } from "./internal/machine/Running.ts"
@@ -54,12 +55,16 @@ export const toProgress = ({ done, total }: Reported): Progress => {
 export const progress = (done: number, total?: number): void => {
   const machine = currentMachine()
   if (machine !== undefined && machine.current !== 0) {
-    if (machine.current !== machine.lent) report(machine.progress, machine.current, done, total ?? NaN)
+    if (machine.current !== machine.lent) tell(machine, machine.current, done, total)
     return
   }
   const running = awaitingRunning() ?? fiberRunning()
-  if (running !== undefined && !running.over) report(running.machine.progress, running.g, done, total ?? NaN)
+  if (running !== undefined && !running.over) tell(running.machine, running.g, done, total)
 }
+
+/** What is no number is made one, or throws, before a report has begun. */
+const tell = (machine: MachineRuntime, g: number, done: number, total: number | undefined): void =>
+  report(machine.progress, g, Number(done), Number(total ?? NaN))
 
 /** The latest of what is offered, for one taker. */
 class Latest<A> {

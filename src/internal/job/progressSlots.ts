@@ -36,17 +36,15 @@ export const viewProgress = (buffer: ArrayBufferLike): ProgressSlots => ({
 
 /**
  * Says how far G `g` is. By the machine that has it in hand, and nobody else: it cannot end meanwhile. Whether anybody
- * listens was written before the G was queued. What is no number becomes one before the count is odd: it may throw.
+ * listens was written before the G was queued.
  */
 export const report = ({ doubles, words }: ProgressSlots, g: number, done: number, total: number): void => {
   const W = g * SLOT_WORDS
   if (words[W + LISTENED] === 0) return
   const D = g * SLOT_DOUBLES
-  const doneNumber = Number(done)
-  const totalNumber = Number(total)
   Atomics.add(words, W + COUNT, 1)
-  doubles[D + DONE] = doneNumber
-  doubles[D + TOTAL] = totalNumber
+  doubles[D + DONE] = done
+  doubles[D + TOTAL] = total
   Atomics.add(words, W + COUNT, 1)
 }
 
