@@ -228,7 +228,7 @@ describe("mandelbrot", () => {
 describe("nqueens", () => {
   const nqueens = (n: string) => runScript(example("nqueens"), [n], { denoFlags: [`--allow-read=${root}`] })
 
-  it.each([["1", 1], ["8", 92], ["10", 724], ["12", 14_200]])("counts the ways for %s queens", async (n, ways) => {
+  it.each([["1", 1], ["12", 14_200]])("counts the ways for %s queens", async (n, ways) => {
     const { code, stderr, stdout } = await nqueens(n)
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
     expect(stdout).toContain(`${n} queens: ${ways} ways, as published\n`)
