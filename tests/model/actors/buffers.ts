@@ -95,21 +95,39 @@ export function passer(s: Sim, t: SimMachine, times: number): void {
   }
 }
 
-/** Forgetting.look, with one number at a time. */
+/** Forgetting.look, with one number at a time: what all were told of before and are told of now. */
+function look(s: Sim, told: number): number {
+  const announced = setIn(s.progress.words, ANNOUNCED)
+  for (let id = 0; id < IDS; id++) {
+    const turn = told | (1 << id)
+    if ((announced & ~told & (1 << id)) !== 0 && kill(s.mentions.words, id, s.procs, turn)) {
+      s.mem[s.ghosts + FORGOTTEN] |= 1 << id
+      addTo(s.progress.words, TOLD, id)
+      return turn
+    }
+  }
+  return told
+}
+
 export function forgetter(s: Sim, rounds: number): void {
   let told = 0
   for (let i = 0; i < rounds; i++) {
     take(s, TO_HOST)
-    const announced = setIn(s.progress.words, ANNOUNCED)
-    let ended = false
-    for (let id = 0; id < IDS && !ended; id++) {
-      const turn = told | (1 << id)
-      if ((announced & ~told & (1 << id)) !== 0 && kill(s.mentions.words, id, s.procs, turn)) {
-        s.mem[s.ghosts + FORGOTTEN] |= 1 << id
-        told = turn
-        addTo(s.progress.words, TOLD, id)
-        ended = true
-      }
+    told = look(s, told)
+  }
+}
+
+/** The host when it sends buffers itself, and takes payloads back, as those of calls that are cancelled. */
+export function forgetfulGiver(s: Sim, rounds: number): void {
+  let known = -1
+  let told = 0
+  for (let i = 0; i < rounds; i++) {
+    const id = idOf(s, s.procs, known, 0)
+    if (id >= 0) {
+      known = id
+      send(s, TO_PASSER, id)
     }
+    take(s, TO_PASSER)
+    told = look(s, told)
   }
 }

@@ -36,6 +36,16 @@ const { check: _, fast: __, ...rest } = buffers
 
 export const bufferModels: ReadonlyArray<Model> = [
   buffers,
+  {
+    ...buffers,
+    name: "buffers of a busy machine",
+    shows: "who has not heard for long that a number is dead does not take another buffer for it",
+    procs: 1,
+    actors: (setup) => [
+      part(setup, 0, "buffers.passer", 1),
+      { name: "host", run: "buffers.forgetfulGiver", args: [setup.s, 3] },
+    ],
+  },
   // A dead machine may leave mentions behind.
   { ...rest, name: "buffers, with a death", deaths: 1, preemptions: 2 },
   {
