@@ -10,7 +10,7 @@ import { dual } from "effect/Function"
 import * as Option from "effect/Option"
 import { type Call, isCall } from "./Call.ts"
 import type { TaskError } from "./Errors.ts"
-import { checkCalls, checkOrder, itemIsNoCall } from "./internal/notACall.ts"
+import { checkCalls, checkFunction, checkOrder, itemIsNoCall } from "./internal/notACall.ts"
 import { check, type Taken, TIME, wrongBulk } from "./internal/options.ts"
 import { type BulkOptions, type Outcomes, runBulk } from "./internal/run.ts"
 import { causeOf } from "./internal/taskError.ts"
@@ -153,7 +153,9 @@ export const forEach: {
 } = dual(
   (args) => {
     checkOrder("Pool.forEach(items, f)", args[1])
-    return typeof args[1] === "function"
+    const dataFirst = typeof args[0] !== "function"
+    if (dataFirst) checkFunction("what makes the calls of Pool.forEach(items, f)", args[1])
+    return dataFirst
   },
   <A, B, E>(items: Iterable<A>, f: (item: A, index: number) => Call<B, E>, options?: ForEachOptions) =>
     Effect.flatMap(poolTag, (pool) => forEachOn(pool, items, f, options)),

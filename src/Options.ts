@@ -104,6 +104,9 @@ const OF_LIMITS: Taken = {
 }
 
 const limits = (limits: ResourceLimits | undefined): Effect.Effect<ResourceLimits | undefined, InvalidOptions> => {
+  if (typeof limits !== "object" && limits !== undefined) {
+    return Effect.fail(new InvalidOptions({ option: "resourceLimits", value: limits, expected: "an object" }))
+  }
   const wrong = wrongOptions(OF_LIMITS, limits)
   if (wrong !== undefined) return Effect.fail(wrong)
   const bad = Object.entries(limits ?? {}).find(([, value]) =>

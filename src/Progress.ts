@@ -34,7 +34,7 @@ export interface Progress {
 
 /** @internal */
 export const toProgress = ({ done, total }: Reported): Progress => {
-  const fraction = total > 0 ? done / total : total <= 0 ? 1 : NaN
+  const fraction = total > 0 || Number.isNaN(done) ? done / total : total <= 0 ? 1 : NaN
   return {
     done,
     total: Number.isNaN(total) ? undefined : total,

@@ -168,7 +168,7 @@ const checked = (name: string, bounds: RangeBounds): Required<{ [K in keyof Rang
   const refuse = (what: string, must: string, value: unknown): never => {
     throw new RangeError(`range "${name}": \`${what}\` must be ${must}, not ${describe(value)}`)
   }
-  if (typeof bounds !== "object" || bounds === null) {
+  if (typeof bounds !== "object" || bounds === null || Array.isArray(bounds)) {
     throw new TypeError(`range "${name}" takes its bounds first, as { from, to }, not ${describe(bounds)}`)
   }
   check(wrongOptions(OF_BOUNDS, bounds))

@@ -71,7 +71,7 @@ export const reduce: {
   <A, B, Z, E>(items: Iterable<A>, reduction: Reduction<A, B, E, Z>): Effect.Effect<Z, E | TaskError, Pool> =>
     Effect.flatMap(poolTag, (pool) => {
       checkOrder("Pool.reduce(items, { zero, map, combine })", reduction)
-      check(wrongOptions(OF_REDUCE, reduction))
+      check(wrongOptions(OF_REDUCE, reduction ?? null))
       checkFunction("map", reduction.map)
       checkFunction("combine", reduction.combine)
       return reduceOn(pool, items, reduction)
@@ -87,21 +87,21 @@ const OF_REDUCE: Taken = {
 const reduceOn = <A, B, Z, E>(
   pool: PoolService,
   items: Iterable<A>,
-  { combine, concurrency, map, zero }: Reduction<A, B, E, Z>,
+  reduction: Reduction<A, B, E, Z>,
 ): Effect.Effect<Z, E | TaskError> =>
   Effect.async((resume) => {
-    const window = windowOf(concurrency, Math.max(256, 64 * pool.procs))
+    const window = windowOf(reduction.concurrency, Math.max(256, 64 * pool.procs))
     const iterator = items[Symbol.iterator]()
     const early = new Reorder<B>()
-    let acc = zero
+    let acc = reduction.zero
     let exhausted = false
     let scheduled = false
     const feed = new Feed<A>(submitterOf(pool), {
-      call: map,
+      call: (item, index) => reduction.map(item, index),
       onValue: (index, value) => {
         early.put(index, value as B)
         early.drain((value, index) => {
-          if (!feed.cancelled) acc = combine(acc, value, index)
+          if (!feed.cancelled) acc = reduction.combine(acc, value, index)
         })
         // Values come many at a time: once for all of them.
         if (scheduled || exhausted) return

@@ -20,7 +20,7 @@ import type { AllValue } from "./Bulk.ts"
 import { type Call, isCall } from "./Call.ts"
 import { InvalidOptions } from "./Errors.ts"
 import { runAbortable } from "./internal/promise/abortable.ts"
-import { checkFunction, kindOf } from "./internal/notACall.ts"
+import { checkFunction, checkOrder, kindOf } from "./internal/notACall.ts"
 import { check, type Taken, TIME, wrongListener } from "./internal/options.ts"
 import { unwatch, watch } from "./internal/promise/abort.ts"
 import { wrongWithSignal } from "./internal/promise/options.ts"
@@ -213,6 +213,7 @@ class OpenPool implements PromisePool {
     options?: MapOptions,
   ): MapResults<B> => {
     check(wrongWithSignal(OF_MAP, options))
+    checkOrder("map(items, f)", f)
     checkFunction("what makes the calls of map(items, f)", f)
     const limit = options?.concurrency ?? Math.max(MIN_LOOK_AHEAD, 2 * this.procs)
     if (!Number.isInteger(limit) || limit < 1) {
@@ -295,7 +296,9 @@ export const runOn = async <
   options?: O,
 ): Promise<AllValue<Arg, O>> => {
   check(wrongWithSignal(OF_RUN_ON, options))
-  const { signal, ...others } = options ?? {}
+  // Inherited, as what an instance of a class has may not be its own.
+  const others = options && Object.create(options, { signal: { value: undefined } })
+  const signal = options?.signal
   const results = await runAbortable(runOnEffect(workers, calls, others), signal)
   signal?.throwIfAborted()
   return results as AllValue<Arg, O>

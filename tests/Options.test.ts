@@ -65,7 +65,7 @@ layer(Pool.layerDeterministic())("Somebody is told by a function with Effects", 
       }
       const cases: ReadonlyArray<readonly [Effect.Effect<unknown, unknown, Pool>, text: string]> = [
         [make({ resourceLimits: { stackSizeMb: 0 } }), `"stackSizeMb" must be a number of megabytes above 0, not 0`],
-        [make({ resourceLimits: 64 }), `"options" must be an object, not 64`],
+        [make({ resourceLimits: 64 }), `"resourceLimits" must be an object, not 64`],
         [make({ capacity: 15 }), `"capacity" must be a whole number from 16 to 4,194,302, not 15`],
         [make(2), `"options" must be an object, such as { procs: 2 }, not 2`],
         [make(null), `"options" must be an object, not null`],
@@ -76,7 +76,7 @@ layer(Pool.layerDeterministic())("Somebody is told by a function with Effects", 
         ...[0, -1, 1.5, NaN, "8"].flatMap((concurrency) => {
           const value = typeof concurrency === "string" ? `"${concurrency}"` : String(concurrency)
           const many = `"concurrency" must be a whole number from 1, or "unbounded", not ${value}`
-          const ahead = `"concurrency" must be a whole number from 1, not ${value}`
+          const ahead = `"concurrency" must be a whole number from 1, or Infinity, not ${value}`
           return [
             [Pool.forEach([1], f, { concurrency: concurrency as number }), many],
             [Pool.all([f(1)], { concurrency: concurrency as number }), many],
@@ -89,6 +89,28 @@ layer(Pool.layerDeterministic())("Somebody is told by a function with Effects", 
         const error = yield* refusal(effect)
         expect(error).toMatchObject({ _tag: "InvalidOptions", message: `option ${text}` })
       }
+    }))
+
+  it.effect("and is not of an instance of a class, which may have more for itself", () =>
+    Effect.gen(function* () {
+      class Scaled {
+        readonly zero = 0
+        readonly by = 1.5
+        map(n: number) {
+          return add(this.by, n)
+        }
+        combine(sum: number, n: number) {
+          return sum + n
+        }
+      }
+      expect(yield* Pool.reduce([1, 2], new Scaled())).toBe(6)
+      class Modes {
+        get mode() {
+          return "either" as const
+        }
+      }
+      const results = yield* Effect.promise(() => runOnPromise(1, [f(1)], new Modes()))
+      expect(results).toMatchObject([{ _tag: "Right", right: 1 }])
     }))
 
   it.effect("and is not if there is no limit, or none was set", () =>
@@ -119,6 +141,14 @@ layer(Pool.layerDeterministic())("Somebody is told by a function with Effects", 
         [
           () => Pool.range(ranges.sum, undefined as never, numbers),
           `range "sum" takes its bounds first, as { from, to }, not undefined`,
+        ],
+        [
+          () => Pool.forEach([1], 5 as never),
+          "what makes the calls of Pool.forEach(items, f) must be a function, not 5",
+        ],
+        [
+          () => Pool.range(ranges.sum, [0, 5] as never, numbers),
+          `range "sum" takes its bounds first, as { from, to }, not 0,5`,
         ],
         [
           () => Pool.range(ranges.sum, null as never, numbers),
@@ -192,7 +222,7 @@ describe("Somebody is told by a function with promises", () => {
     expect(await failureOf(runOnPromise([f(1)] as never, 2 as never))).toMatchObject({ name: "TypeError", message })
     await usingPool(async (pool) => {
       expect(() => pool.map(f as never, [1] as never)).toThrowError(
-        "what makes the calls of map(items, f) must be a function, not 1",
+        "the items come first: map(items, f)",
       )
       expect(await failureOf(pool.run(f(1), { onProgress: 1 } as never))).toMatchObject({ option: "onProgress" })
     })

@@ -30,7 +30,7 @@ const likely: ReadonlyArray<readonly [names: string, meanings: ReadonlyArray<str
   ["reduce reducer merge", ["combine"]],
   ["start begin lo min", ["from"]],
   ["end stop until hi length count size max", ["to"]],
-  ["step chunk chunksize batch batchsize", ["grain"]],
+  ["chunk chunksize batch batchsize", ["grain"]],
   ["input args", ["payload"]],
   ["output result", ["success"]],
   ["error errors", ["failure"]],
@@ -69,6 +69,8 @@ export const wrongOptions = (taken: Taken, options: unknown): InvalidOptions | u
       : ""
     return new InvalidOptions({ option: "options", value: options, expected: `an object${example}` })
   }
+  // An instance of a class may have what it needs for itself.
+  if (![Object.prototype, null].includes(Object.getPrototypeOf(options))) return undefined
   for (const name of Object.keys(options)) {
     const value = (options as Record<string, unknown>)[name]
     if (value !== undefined && !taken.names.includes(name)) return unknown(taken, name, value)

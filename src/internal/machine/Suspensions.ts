@@ -33,6 +33,8 @@ export class Suspensions {
   /** Those among them that wait for shared buffers. */
   readonly #unread = new Set<Running>()
   #unreadSince = 0
+  /** Whether news of buffers can be expected soon: not if they have not come when they could. */
+  #expectsNews = true
   #seenEpoch = 0
 
   constructor(r: MachineRuntime) {
@@ -94,27 +96,26 @@ export class Suspensions {
 
   /**
    * A claimed G whose arguments refer to shared buffers that are not here yet. It has not started, so it is not tied to
-   * this machine: once they are here, or if it is handed back before, whoever is free takes it.
+   * this machine: once they are here, whoever is free takes it.
    */
   awaitBuffers(running: Running, ids: ReadonlyArray<number>): void {
     this.#suspend(running)
     if (this.#unread.size === 0) this.#unreadSince = performance.now()
     this.#unread.add(running)
-    this.#r.shared.whenKnown(ids, () => this.#handBack(running))
+    this.#r.shared.whenKnown(ids, () => {
+      this.#expectsNews = true
+      if (this.#resume(running)) this.#queueAgain(running.g)
+    })
   }
 
-  /** Since when Gs have waited for shared buffers, undefined if none does. */
+  /** Since when Gs have waited for shared buffers of which news is expected; undefined if none does. */
   get unreadSince(): number | undefined {
-    return this.#unread.size === 0 ? undefined : this.#unreadSince
+    return this.#expectsNews && this.#unread.size > 0 ? this.#unreadSince : undefined
   }
 
-  /** Leaves the Gs that wait for shared buffers to whoever is free. */
-  handBackUnread(): void {
-    for (const running of this.#unread) this.#handBack(running)
-  }
-
-  #handBack(running: Running): void {
-    if (this.#resume(running)) this.#queueAgain(running.g)
+  /** No news has come: the host, which passes it on, has other things to do. */
+  expectNoNews(): void {
+    this.#expectsNews = false
   }
 
   #queueAgain(g: number): void {

@@ -68,13 +68,13 @@ export const runLoop = async (r: MachineRuntime): Promise<void> => {
     }
     const { unreadSince } = r.suspensions
     if (unreadSince !== undefined) {
-      // The messages that tell of the buffers were sent before the Gs were queued. What it took first could be long.
+      // Most likely the messages that tell of the buffers are here, and the Gs can run. What it took first could be long.
       if (performance.now() - unreadSince < TURN_MS) {
         await turn()
         turned = performance.now()
         continue
       }
-      r.suspensions.handBackUnread()
+      r.suspensions.expectNoNews()
     }
     const g = busy ? pollRunnable(s, t) : findRunnable(s, t)
     if (g === STOP) return
