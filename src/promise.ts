@@ -296,9 +296,7 @@ export const runOn = async <
   options?: O,
 ): Promise<AllValue<Arg, O>> => {
   check(wrongWithSignal(OF_RUN_ON, options))
-  // Inherited, as what an instance of a class has may not be its own.
-  const others = options && Object.create(options, { signal: { value: undefined } })
-  const signal = options?.signal
+  const { signal, ...others } = options ?? {}
   const results = await runAbortable(runOnEffect(workers, calls, others), signal)
   signal?.throwIfAborted()
   return results as AllValue<Arg, O>

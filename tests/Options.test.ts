@@ -104,13 +104,6 @@ layer(Pool.layerDeterministic())("Somebody is told by a function with Effects", 
         }
       }
       expect(yield* Pool.reduce([1, 2], new Scaled())).toBe(6)
-      class Modes {
-        get mode() {
-          return "either" as const
-        }
-      }
-      const results = yield* Effect.promise(() => runOnPromise(1, [f(1)], new Modes()))
-      expect(results).toMatchObject([{ _tag: "Right", right: 1 }])
     }))
 
   it.effect("and is not if there is no limit, or none was set", () =>
