@@ -11,7 +11,7 @@ import * as Option from "effect/Option"
 import { type Call, isCall } from "./Call.ts"
 import type { TaskError } from "./Errors.ts"
 import { checkCalls, checkFunction, checkOrder, itemIsNoCall } from "./internal/notACall.ts"
-import { check, type Taken, TIME, wrongBulk } from "./internal/options.ts"
+import { BY_EFFECT, check, type Taken, wrongBulk } from "./internal/options.ts"
 import { type BulkOptions, type Outcomes, runBulk } from "./internal/run.ts"
 import { causeOf } from "./internal/taskError.ts"
 import { poolTag } from "./internal/tag.ts"
@@ -97,7 +97,7 @@ export type AllError<Arg, O> = [O] extends [{ readonly mode: "either" }] ? never
 const OF_FOR_EACH: Taken = {
   of: "Pool.forEach",
   names: ["concurrency", "discard", "onProgress"],
-  instead: { [TIME]: "use Effect.timeout", signal: "interrupt the fiber" },
+  instead: BY_EFFECT,
 }
 const OF_ALL: Taken = { ...OF_FOR_EACH, of: "Pool.all", names: [...OF_FOR_EACH.names, "mode"] }
 

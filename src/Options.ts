@@ -45,8 +45,8 @@ export interface PoolOptions {
   /**
    * How long tasks may take to end once they are asked to. Default 30 seconds.
    * - When the pool closes, machines whose tasks have not ended by then are ended by force, at most two seconds later.
-   *   Deno cannot end a busy worker: there, closing dies with `MachineStuck` then. `runOn` begins to close when it is interrupted or
-   *   a call fails.
+   *   Deno cannot end a busy worker: there, closing dies with `MachineStuck` then. `runOn` begins to close when it is
+   *   interrupted or a call fails.
    * - When a call is interrupted in a pool that stays open, its caller waits no longer for a sync or async task, which
    *   goes on without one; a warning names it. Callers of Effect tasks wait until the finalizers have run.
    */
@@ -100,13 +100,11 @@ const millis = (option: string, value: DurationInput): Effect.Effect<number, Inv
 
 const OF_LIMITS: Taken = {
   of: `"resourceLimits"`,
+  option: "resourceLimits",
   names: ["maxOldGenerationSizeMb", "maxYoungGenerationSizeMb", "stackSizeMb"],
 }
 
 const limits = (limits: ResourceLimits | undefined): Effect.Effect<ResourceLimits | undefined, InvalidOptions> => {
-  if (typeof limits !== "object" && limits !== undefined) {
-    return Effect.fail(new InvalidOptions({ option: "resourceLimits", value: limits, expected: "an object" }))
-  }
   const wrong = wrongOptions(OF_LIMITS, limits)
   if (wrong !== undefined) return Effect.fail(wrong)
   const bad = Object.entries(limits ?? {}).find(([, value]) =>

@@ -12,7 +12,7 @@ import { Feed } from "./internal/bulk/Feed.ts"
 import { Reorder } from "./internal/bulk/Reorder.ts"
 import { windowOf } from "./internal/bulk/window.ts"
 import { checkFunction, checkOrder } from "./internal/notACall.ts"
-import { check, type Taken, TIME, wrongOptions } from "./internal/options.ts"
+import { BY_EFFECT, check, type Taken, wrongOptions } from "./internal/options.ts"
 import { submitterOf } from "./internal/poolHost.ts"
 import { poolTag } from "./internal/tag.ts"
 import type { Pool, PoolService } from "./Pool.ts"
@@ -81,7 +81,7 @@ export const reduce: {
 const OF_REDUCE: Taken = {
   of: "Pool.reduce",
   names: ["zero", "map", "combine", "concurrency"],
-  instead: { [TIME]: "use Effect.timeout", signal: "interrupt the fiber" },
+  instead: BY_EFFECT,
 }
 
 const reduceOn = <A, B, Z, E>(

@@ -15,7 +15,7 @@ import type { Call } from "./Call.ts"
 import type { TaskError } from "./Errors.ts"
 import { Feed } from "./internal/bulk/Feed.ts"
 import { Reorder } from "./internal/bulk/Reorder.ts"
-import { check, type Taken, TIME, wrongOptions } from "./internal/options.ts"
+import { BY_EFFECT, check, type Taken, TIME, wrongOptions } from "./internal/options.ts"
 import { type Submitter, submitterOf } from "./internal/poolHost.ts"
 import { poolTag } from "./internal/tag.ts"
 import { windowOf } from "./internal/bulk/window.ts"
@@ -103,7 +103,7 @@ export const stream: {
 const OF_STREAM: Taken = {
   of: "stream",
   names: ["concurrency", "ordered"],
-  instead: { [TIME]: "use Stream.timeout", signal: "interrupt the fiber" },
+  instead: { ...BY_EFFECT, [TIME]: "use Stream.timeout" },
 }
 
 /** Feeds what the upstream gives, as there is room. Never fails: the flow is told. */

@@ -23,12 +23,7 @@ class TooSmall extends Data.TaggedError("TooSmall")<{ readonly by: number }> {}
 const counters = () => new Int32Array(new SharedArrayBuffer(12))
 
 /** Waits until `log[0]` is at least `n`. */
-const started = (log: Int32Array, n: number) =>
-  Effect.promise(async () => {
-    for (let seen = Atomics.load(log, 0); seen < n; seen = Atomics.load(log, 0)) {
-      await Atomics.waitAsync(log, 0, seen, 1000).value
-    }
-  })
+const started = (log: Int32Array, n: number) => Effect.promise(() => reached(log, 0, n))
 
 describe("Task.effect", () => {
   layer(Pool.layer({ procs: 2 }), { excludeTestServices: true, timeout: 30_000 })((it) => {

@@ -24,16 +24,12 @@ import {
   waitsBelow,
   waitsBelowEffect,
 } from "./fixtures/nested/tasks.ts"
+import { reached } from "./fixtures/tasks/basic.ts"
 
 const cells = () => new Int32Array(new SharedArrayBuffer(16))
 
-/** Waits until `cells[at]` is at least `n`. */
-const reaches = (counts: Int32Array, at: number, n: number) =>
-  Effect.promise(async () => {
-    for (let seen = Atomics.load(counts, at); seen < n; seen = Atomics.load(counts, at)) {
-      await Atomics.waitAsync(counts, at, seen, 1000).value
-    }
-  })
+/** Waits until `counts[at]` is at least `n`. */
+const reaches = (counts: Int32Array, at: number, n: number) => Effect.promise(() => reached(counts, at, n))
 
 /** Waits until no record is in use: of children that were thrown away the host learns after the outcome. */
 const empties = Effect.gen(function* () {

@@ -29,6 +29,12 @@ const options = {
   logLevel: "warning",
 }
 
+/** Imported late: scripts that use this install what is missing first. */
+const bundle = async (dir, modules, more = {}) => {
+  const { build } = await import("esbuild")
+  return build({ ...options, entryPoints: modules.map((module) => join(dir, module)), outdir: dir, ...more })
+}
+
 const nameIn = (dir, path) => relative(dir, path).replaceAll("\\", "/")
 
 const modulesIn = (dir) =>
@@ -38,11 +44,7 @@ const modulesIn = (dir) =>
 
 /** Bundles the compiled modules in `dir`, in place, and `more` of them with a name of their own. */
 const bundleIn = async (dir, modules, more) => {
-  const { build } = await import("esbuild")
-  const { outputFiles } = await build({
-    ...options,
-    entryPoints: [...entries, ...more].map((entry) => join(dir, entry)),
-    outdir: dir,
+  const { outputFiles } = await bundle(dir, [...entries, ...more], {
     outbase: dir,
     chunkNames: "internal/[name]-[hash]",
     sourcemap: "linked",
@@ -57,17 +59,14 @@ export const bundlePackage = (dir) => bundleIn(dir, modulesIn(dir), [])
 
 /** What the modules in `dir` export, by module. */
 const exportsIn = async (dir, modules) => {
-  const { build } = await import("esbuild")
-  const entryPoints = modules.map((module) => join(dir, module))
-  const { metafile } = await build({ ...options, entryPoints, outdir: dir })
+  const { metafile } = await bundle(dir, modules)
   const outputs = Object.values(metafile.outputs).filter(({ entryPoint }) => entryPoint !== undefined)
   return new Map(outputs.map(({ entryPoint, exports }) => [nameIn(dir, entryPoint), exports]))
 }
 
 /** Which of them a machine loads. */
 const loadedIn = async (dir) => {
-  const { build } = await import("esbuild")
-  const { metafile } = await build({ ...options, entryPoints: [join(dir, MACHINE)], outdir: dir })
+  const { metafile } = await bundle(dir, [MACHINE])
   return new Set(Object.keys(metafile.inputs).map((path) => nameIn(dir, path)))
 }
 

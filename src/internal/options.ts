@@ -5,6 +5,8 @@ import { InvalidOptions } from "../Errors.ts"
 export interface Taken {
   /** Who has the options, in words. */
   readonly of: string
+  /** What all of them are called, if they are an option themselves. */
+  readonly option?: string
   readonly names: ReadonlyArray<string>
   /** What to do instead, by the name of an option that is elsewhere or none, or by a meaning of {@link likely}. */
   readonly instead?: { readonly [name: string]: string }
@@ -12,6 +14,9 @@ export interface Taken {
 
 /** What stands for a limit of time, in {@link Taken.instead}. */
 export const TIME = "time"
+
+/** What to do instead with a call that is an Effect. */
+export const BY_EFFECT = { [TIME]: "use Effect.timeout", signal: "interrupt the fiber" }
 
 /** What names are likely to mean: the first of their meanings that a function has. In small letters. */
 const likely: ReadonlyArray<readonly [names: string, meanings: ReadonlyArray<string>]> = [
@@ -67,10 +72,11 @@ export const wrongOptions = (taken: Taken, options: unknown): InvalidOptions | u
     const example = typeof options === "number" && taken.names.includes("procs")
       ? `, such as { procs: ${options} }`
       : ""
-    return new InvalidOptions({ option: "options", value: options, expected: `an object${example}` })
+    return new InvalidOptions({ option: taken.option ?? "options", value: options, expected: `an object${example}` })
   }
   // An instance of a class may have what it needs for itself.
-  if (![Object.prototype, null].includes(Object.getPrototypeOf(options))) return undefined
+  const prototype = Object.getPrototypeOf(options)
+  if (prototype !== Object.prototype && prototype !== null) return undefined
   for (const name of Object.keys(options)) {
     const value = (options as Record<string, unknown>)[name]
     if (value !== undefined && !taken.names.includes(name)) return unknown(taken, name, value)

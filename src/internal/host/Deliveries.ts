@@ -215,7 +215,7 @@ export class Deliveries {
     if (this.#shared.knows(ids)) return this.#settleWith(g, outcome, bytes)
     // Its payload is kept until then: those that have come would be forgotten while the others have not.
     this.#shared.whenKnown(ids, () => {
-      this.#settleWith(g, outcome, copyBytes(memory, g))
+      this.#settleWith(g, outcome, bytes)
       this.#owner.onProgress()
     })
   }

@@ -43,8 +43,9 @@ export class LazyScope implements ScopeMethods {
     return this.#scope.addFinalizer(finalizer)
   }
 
+  /** Closes it when it is not unused. */
   close(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
-    return this.endUnused(exit) ? Effect.void : Scope.close(this.#made!, exit)
+    return Scope.close(this.#made!, exit)
   }
 
   pipe() {

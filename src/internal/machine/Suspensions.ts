@@ -108,14 +108,13 @@ export class Suspensions {
     })
   }
 
-  /** Since when Gs have waited for shared buffers of which news is expected; undefined if none does. */
-  get unreadSince(): number | undefined {
-    return this.#expectsNews && this.#unread.size > 0 ? this.#unreadSince : undefined
-  }
-
-  /** No news has come: the host, which passes it on, has other things to do. */
-  expectNoNews(): void {
-    this.#expectsNews = false
+  /**
+   * Whether Gs wait for shared buffers of which news is expected. If none has come for `ms` it is not: the host, which
+   * passes it on, has other things to do.
+   */
+  expectsNewsFor(ms: number): boolean {
+    if (this.#unread.size === 0 || !this.#expectsNews) return false
+    return this.#expectsNews = performance.now() - this.#unreadSince < ms
   }
 
   #queueAgain(g: number): void {

@@ -66,15 +66,11 @@ export const runLoop = async (r: MachineRuntime): Promise<void> => {
       await (busy ? turn() : sleep())
       continue
     }
-    const { unreadSince } = r.suspensions
-    if (unreadSince !== undefined) {
-      // Most likely the messages that tell of the buffers are here, and the Gs can run. What it took first could be long.
-      if (performance.now() - unreadSince < TURN_MS) {
-        await turn()
-        turned = performance.now()
-        continue
-      }
-      r.suspensions.expectNoNews()
+    // Most likely the messages that tell of the buffers are here, and the Gs can run. What it took first could be long.
+    if (r.suspensions.expectsNewsFor(TURN_MS)) {
+      await turn()
+      turned = performance.now()
+      continue
     }
     const g = busy ? pollRunnable(s, t) : findRunnable(s, t)
     if (g === STOP) return
